@@ -1,0 +1,107 @@
+//! The traits of the `aead` crate, 0.6, so that code written against them, or against the
+//! `chacha20poly1305` crate, works unchanged.
+
+use core::slice;
+
+use aead_traits::array::Array;
+use aead_traits::consts::{U12, U16, U24, U32};
+use aead_traits::inout::InOutBuf;
+use aead_traits::{AeadCore, AeadInOut, KeyInit, KeySizeUser, TagPosition};
+
+use super::{ChaCha20Poly1305, XChaCha20Poly1305};
+use crate::chacha::data::{InPlace, Into};
+
+/// A key, as the traits have it.
+pub type Key = Array<u8, U32>;
+
+/// A 96-bit nonce, as the traits have it.
+pub type Nonce = Array<u8, U12>;
+
+/// A 192-bit nonce, as the traits have it.
+pub type XNonce = Array<u8, U24>;
+
+/// A tag, as the traits have it.
+pub type Tag = Array<u8, U16>;
+
+/// Where a buffer of the traits lies.
+enum Buffer<'a> {
+    InPlace(InPlace<'a>),
+    Apart(&'a [u8], &'a mut [u8]),
+}
+
+impl<'a> From<InOutBuf<'a, 'a, u8>> for Buffer<'a> {
+    fn from(buffer: InOutBuf<'a, 'a, u8>) -> Self {
+        let len = buffer.len();
+        let (source, destination) = buffer.into_raw();
+        if source == destination.cast_const() {
+            // SAFETY: an `InOutBuf` holds `len` bytes to write, for its lifetime, by its contract.
+            return Self::InPlace(InPlace(unsafe { slice::from_raw_parts_mut(destination, len) }));
+        }
+        // SAFETY: an `InOutBuf` holds `len` bytes to read, for its lifetime, by its contract, which
+        // says too that they do not overlap those to write unless both start at the same address.
+        let source = unsafe { slice::from_raw_parts(source, len) };
+        // SAFETY: as above, for the bytes to write.
+        Self::Apart(source, unsafe { slice::from_raw_parts_mut(destination, len) })
+    }
+}
+
+macro_rules! traits {
+    ($cipher:ident, $nonce_size:ty) => {
+        impl KeySizeUser for $cipher {
+            type KeySize = U32;
+        }
+
+        impl KeyInit for $cipher {
+            fn new(key: &Key) -> Self {
+                Self::from_key(&key.0)
+            }
+        }
+
+        impl AeadCore for $cipher {
+            type NonceSize = $nonce_size;
+            type TagSize = U16;
+            const TAG_POSITION: TagPosition = TagPosition::Postfix;
+        }
+
+        impl AeadInOut for $cipher {
+            fn encrypt_inout_detached(
+                &self,
+                nonce: &aead_traits::Nonce<Self>,
+                associated_data: &[u8],
+                buffer: InOutBuf<'_, '_, u8>,
+            ) -> Result<Tag, aead_traits::Error> {
+                let tag = match buffer.into() {
+                    Buffer::InPlace(message) => {
+                        self.seal_message(&nonce.0, associated_data, message)
+                    }
+                    Buffer::Apart(plaintext, out) => {
+                        self.seal_message(&nonce.0, associated_data, Into::new(plaintext, out))
+                    }
+                };
+                Ok(Array(tag?))
+            }
+
+            /// A refused message leaves a buffer in place as it was; an output apart is all zero.
+            fn decrypt_inout_detached(
+                &self,
+                nonce: &aead_traits::Nonce<Self>,
+                associated_data: &[u8],
+                buffer: InOutBuf<'_, '_, u8>,
+                tag: &Tag,
+            ) -> Result<(), aead_traits::Error> {
+                match buffer.into() {
+                    Buffer::InPlace(message) => {
+                        self.open_message(&nonce.0, associated_data, message, &tag.0)?;
+                    }
+                    Buffer::Apart(ciphertext, out) => {
+                        self.open_apart(&nonce.0, associated_data, ciphertext, out, &tag.0)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+traits!(ChaCha20Poly1305, U12);
+traits!(XChaCha20Poly1305, U24);

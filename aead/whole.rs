@@ -1,0 +1,121 @@
+//! One whole message: sealing and opening over the two dispatchers.
+
+use zeroize::Zeroize;
+
+use super::framing;
+use crate::chacha::data::{Into, Keystream, Message};
+use crate::chacha::{self, State, Stream};
+use crate::poly1305::{self, Accumulator, Poly1305, tags_are_equal};
+use crate::section::AEAD_BYTES;
+
+/// The backends that a key object has settled on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cores {
+    pub(super) chacha: chacha::Core,
+    pub(super) poly1305: poly1305::Core,
+}
+
+impl Cores {
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self { chacha: chacha::Core::new(), poly1305: poly1305::Core::new() }
+    }
+}
+
+/// The double rounds of ChaCha20.
+const DOUBLE_ROUNDS: u32 = 10;
+
+/// A key and a nonce.
+pub(super) struct Whole {
+    /// At block 0, which makes the Poly1305 key; the message starts with block 1.
+    state: State,
+    cores: Cores,
+}
+
+impl Whole {
+    #[inline]
+    pub(super) fn new(cores: Cores, key: &[u8; 32], nonce: &[u8; 12]) -> Self {
+        Self { state: State::with_nonce_96(key, nonce, 0, DOUBLE_ROUNDS), cores }
+    }
+
+    /// Encrypts a message and gives its tag.
+    ///
+    /// ```text
+    /// for each section:  encrypt it, then authenticate it while it is in the cache
+    /// ```
+    pub(super) fn seal<M: Message>(mut self, aad: &[u8], mut message: M) -> [u8; 16] {
+        let len = message.len();
+        // Block 0 comes out of the same pass as the first blocks of the message.
+        let mut n = len.min(AEAD_BYTES);
+        let mut block = [0; 64];
+        self.cores.chacha.run(&self.state, Some(&mut block), message.window(0, n));
+        let mut mac = self.authenticator(&mut block);
+        mac.padded(aad);
+        self.state.advance(1);
+        let mut at = 0;
+        loop {
+            mac.padded(&message.output()[at..at + n]);
+            self.state.advance((n / 64) as u64);
+            at += n;
+            if at == len {
+                break;
+            }
+            n = (len - at).min(AEAD_BYTES);
+            self.cores.chacha.run(&self.state, None, message.window(at, n));
+        }
+        mac.blocks(&[framing::lengths(aad.len(), len)]);
+        mac.tag()
+    }
+
+    /// Checks the tag of a ciphertext, and only then decrypts it. Returns whether the tag was
+    /// right; nothing is written if it was not.
+    pub(super) fn open<M: Message>(mut self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
+        let mut block = [0; 64];
+        self.cores.chacha.run(&self.state, Some(&mut block), Keystream(&mut []));
+        let mut mac = self.authenticator(&mut block);
+        mac.padded(aad);
+        mac.padded(message.input());
+        mac.blocks(&[framing::lengths(aad.len(), message.len())]);
+        let right = tags_are_equal(&mac.tag(), tag);
+        if right {
+            self.state.advance(1);
+            self.cores.chacha.run(&self.state, None, message);
+        }
+        right
+    }
+
+    /// Encrypts the parts one after the other into `out`, which is as long as they are together,
+    /// and gives the tag.
+    pub(super) fn seal_gather(self, aad: &[&[u8]], parts: &[&[u8]], out: &mut [u8]) -> [u8; 16] {
+        let mut stream = Stream::with_nonce_96(self.cores.chacha, self.state.clone());
+        let mut block = [0; 64];
+        let fits = "the length has been checked";
+        stream.try_apply(Keystream(&mut block)).expect(fits);
+        let mut mac = Poly1305::over(self.authenticator(&mut block));
+        let mut aad_len = 0;
+        for part in aad {
+            mac.update(part);
+            aad_len += part.len();
+        }
+        mac.pad();
+        let mut at = 0;
+        for piece in parts.iter().flat_map(|part| part.chunks(AEAD_BYTES)) {
+            let out = &mut out[at..at + piece.len()];
+            stream.try_apply(Into::new(piece, out)).expect(fits);
+            mac.update(out);
+            at += piece.len();
+        }
+        mac.pad();
+        mac.update(&framing::lengths(aad_len, at));
+        mac.finalize()
+    }
+
+    /// Poly1305 under the first half of block 0 (RFC 8439, section 2.6).
+    #[inline]
+    fn authenticator(&self, block: &mut [u8; 64]) -> Accumulator {
+        let key = block.first_chunk().expect("32 of 64 bytes");
+        let accumulator = Accumulator::new(self.cores.poly1305, key);
+        block.as_mut_slice().zeroize();
+        accumulator
+    }
+}

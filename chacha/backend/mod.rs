@@ -1,0 +1,137 @@
+//! The table of ChaCha backends, and the choice among them.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+pub(super) mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+
+use super::State;
+use super::data::{Data, Mode, mode};
+use crate::cpu::{self, Memo, Row, Tuning, Usable};
+use crate::section;
+
+/// A kernel: puts the keystream from `state` on to the data. With a lead, block 0 goes there and
+/// the data starts with block 1. To call one is safe where its row's `usable()` holds.
+type Kernel<M> = unsafe fn(&State, Option<&mut [u8; 64]>, <M as Mode>::Data<'_>);
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    name: &'static str,
+    level: u8,
+    usable: fn() -> bool,
+    /// The blocks of the longest pass: what is over a multiple of it needs another.
+    pass_blocks: usize,
+    pub(super) in_place: Kernel<mode::InPlace>,
+    pub(super) into: Kernel<mode::Into>,
+    pub(super) keystream: Kernel<mode::Keystream>,
+}
+
+impl Row for Backend {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn level(&self) -> u8 {
+        self.level
+    }
+
+    fn usable(&self) -> bool {
+        (self.usable)()
+    }
+}
+
+/// Best first; the last row runs everywhere.
+pub(crate) static TABLE: &[Backend] = &[
+    #[cfg(target_arch = "x86_64")]
+    avx2::ROW,
+    #[cfg(target_arch = "x86_64")]
+    sse2::ROW,
+    scalar::ROW,
+];
+
+/// The dispatched core: a usable row, and how it is tuned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Core {
+    row: Usable<Backend>,
+    tuning: Tuning,
+}
+
+impl Core {
+    /// The best that this machine has.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        static MEMO: Memo = Memo::new();
+        Self { row: cpu::choose(TABLE, &MEMO), tuning: Tuning::current() }
+    }
+
+    /// A given row, without tuning.
+    pub(crate) fn on(row: Usable<Backend>) -> Self {
+        Self { row, tuning: Tuning::Plain }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row.name
+    }
+
+    /// Puts the keystream from `state` on to `data`, in sections. With a lead, block 0 goes there,
+    /// and the data starts with block 1.
+    #[inline]
+    pub(crate) fn run<D: Data>(self, state: &State, mut lead: Option<&mut [u8; 64]>, mut data: D) {
+        if data.len() <= section::CHACHA20_BYTES {
+            return self.section(state, lead, data);
+        }
+        let mut state = state.clone();
+        while data.len() > section::CHACHA20_BYTES {
+            let (head, tail) = data.split_at(section::CHACHA20_BYTES);
+            let blocks = section::CHACHA20_BYTES / 64 + usize::from(lead.is_some());
+            self.section(&state, lead.take(), head);
+            state.advance(blocks as u64);
+            data = tail;
+        }
+        self.section(&state, lead, data);
+    }
+
+    /// One section.
+    #[inline]
+    fn section<D: Data>(self, state: &State, lead: Option<&mut [u8; 64]>, data: D) {
+        let apart = usize::from(lead.is_some());
+        let blocks = apart + data.len().div_ceil(64);
+        if !self.last_block_goes_scalar(blocks) {
+            return call(&self.row, state, lead, data);
+        }
+        if blocks == 1 {
+            return call(&scalar::ROW, state, lead, data);
+        }
+        let (head, last) = data.split_at(64 * (blocks - 1 - apart));
+        call(&self.row, state, lead, head);
+        let mut state = state.clone();
+        state.advance(blocks as u64 - 1);
+        call(&scalar::ROW, &state, None, last);
+    }
+
+    /// Whether the last of so many blocks would need a vector pass of its own, and the tuning says
+    /// that the scalar row is faster there. Blocks that share a pass stay together: to split one
+    /// off loses.
+    #[inline]
+    pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
+        self.tuning.scalar_single_block() && blocks % self.row.pass_blocks == 1
+    }
+
+    #[cfg(test)]
+    pub(super) fn tuned(self, tuning: Tuning) -> Self {
+        Self { tuning, ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn pass_blocks(self) -> usize {
+        self.row.pass_blocks
+    }
+}
+
+#[inline]
+fn call<D: Data>(row: &Backend, state: &State, lead: Option<&mut [u8; 64]>, data: D) {
+    // SAFETY: the row is the scalar one, which runs everywhere, or was taken out of a `Usable`.
+    unsafe { D::kernel(row)(state, lead, data) }
+}

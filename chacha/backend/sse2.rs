@@ -1,0 +1,158 @@
+//! SSE2: 128-bit vectors, which every x86-64 CPU has.
+
+use core::arch::x86_64::{
+    __m128i, _mm_add_epi32, _mm_add_epi64, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_or_si128,
+    _mm_set_epi32, _mm_set_epi64x, _mm_set1_epi32, _mm_shuffle_epi32, _mm_shufflehi_epi16,
+    _mm_shufflelo_epi16, _mm_slli_epi32, _mm_srli_epi32, _mm_storeu_si128, _mm_sub_epi32,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
+};
+
+use super::Backend;
+use crate::chacha::data::{Mode, mode};
+use crate::chacha::isa::Isa;
+use crate::chacha::{State, shapes};
+
+pub(super) const ROW: Backend = Backend {
+    name: "sse2",
+    level: 10,
+    usable: || true,
+    pass_blocks: 4,
+    in_place: run::<mode::InPlace>,
+    into: run::<mode::Into>,
+    keystream: run::<mode::Keystream>,
+};
+
+fn run<M: Mode>(state: &State, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    shapes::run(Sse2(()), state, lead, data);
+}
+
+/// The proof that SSE2 may be used: it is part of x86-64, the only target that this file is for.
+#[derive(Clone, Copy)]
+struct Sse2(());
+
+/// An intrinsic whose only requirement is SSE2.
+macro_rules! sse2 {
+    ($call:expr) => {{
+        // SAFETY: x86-64 has SSE2; this file is compiled for nothing else.
+        #[allow(unused_unsafe, reason = "safe where the target enables SSE2, since Rust 1.87")]
+        unsafe {
+            $call
+        }
+    }};
+}
+
+impl Isa for Sse2 {
+    type V = __m128i;
+
+    const QUADS: usize = 1;
+
+    /// Three chains cost more than the vertical pass of four blocks.
+    const WIDE_FROM: usize = 3;
+
+    #[inline(always)]
+    fn splat(self, word: u32) -> __m128i {
+        sse2!(_mm_set1_epi32(word.cast_signed()))
+    }
+
+    #[inline(always)]
+    fn row(self, words: &[u32; 4]) -> __m128i {
+        // SAFETY: the array has 16 bytes, and the load needs no alignment.
+        unsafe { _mm_loadu_si128(words.as_ptr().cast::<__m128i>()) }
+    }
+
+    #[inline(always)]
+    fn count_row(self, row: __m128i, n: u64) -> __m128i {
+        sse2!(_mm_add_epi64(row, _mm_set_epi64x(0, n.cast_signed())))
+    }
+
+    #[inline(always)]
+    fn count_lanes(self, first: u64) -> (__m128i, __m128i) {
+        let (low, high) = (self.splat(first as u32), self.splat((first >> 32) as u32));
+        let sum = sse2!(_mm_add_epi32(low, _mm_set_epi32(3, 2, 1, 0)));
+        // A lane has a carry where its sum is below what it started from. SSE2 compares signed
+        // words only: flipping the top bits keeps the unsigned order.
+        let top = self.splat(1 << 31);
+        let carry = sse2!(_mm_cmpgt_epi32(_mm_xor_si128(low, top), _mm_xor_si128(sum, top)));
+        (sum, sse2!(_mm_sub_epi32(high, carry)))
+    }
+
+    #[inline(always)]
+    fn load(self, bytes: &[u8]) -> __m128i {
+        let bytes = bytes.first_chunk::<16>().expect("a vector's bytes");
+        // SAFETY: the array has 16 bytes, and the load needs no alignment.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>()) }
+    }
+
+    #[inline(always)]
+    fn store(self, bytes: &mut [u8], v: __m128i) {
+        let bytes = bytes.first_chunk_mut::<16>().expect("a vector's bytes");
+        // SAFETY: the array has 16 bytes, and the store needs no alignment.
+        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast::<__m128i>(), v) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m128i, b: __m128i) -> __m128i {
+        sse2!(_mm_add_epi32(a, b))
+    }
+
+    #[inline(always)]
+    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
+        sse2!(_mm_xor_si128(a, b))
+    }
+
+    #[inline(always)]
+    fn rotl16(self, v: __m128i) -> __m128i {
+        const SWAP: i32 = 0b10_11_00_01;
+        sse2!(_mm_shufflehi_epi16::<SWAP>(_mm_shufflelo_epi16::<SWAP>(v)))
+    }
+
+    #[inline(always)]
+    fn rotl12(self, v: __m128i) -> __m128i {
+        sse2!(_mm_or_si128(_mm_slli_epi32::<12>(v), _mm_srli_epi32::<20>(v)))
+    }
+
+    #[inline(always)]
+    fn rotl8(self, v: __m128i) -> __m128i {
+        sse2!(_mm_or_si128(_mm_slli_epi32::<8>(v), _mm_srli_epi32::<24>(v)))
+    }
+
+    #[inline(always)]
+    fn rotl7(self, v: __m128i) -> __m128i {
+        sse2!(_mm_or_si128(_mm_slli_epi32::<7>(v), _mm_srli_epi32::<25>(v)))
+    }
+
+    #[inline(always)]
+    fn turn1(self, v: __m128i) -> __m128i {
+        sse2!(_mm_shuffle_epi32::<0b00_11_10_01>(v))
+    }
+
+    #[inline(always)]
+    fn turn2(self, v: __m128i) -> __m128i {
+        sse2!(_mm_shuffle_epi32::<0b01_00_11_10>(v))
+    }
+
+    #[inline(always)]
+    fn turn3(self, v: __m128i) -> __m128i {
+        sse2!(_mm_shuffle_epi32::<0b10_01_00_11>(v))
+    }
+
+    #[inline(always)]
+    fn transpose_words(self, [a, b, c, d]: [__m128i; 4]) -> [__m128i; 4] {
+        let ab = sse2!(_mm_unpacklo_epi32(a, b));
+        let cd = sse2!(_mm_unpacklo_epi32(c, d));
+        let ab_high = sse2!(_mm_unpackhi_epi32(a, b));
+        let cd_high = sse2!(_mm_unpackhi_epi32(c, d));
+        [
+            sse2!(_mm_unpacklo_epi64(ab, cd)),
+            sse2!(_mm_unpackhi_epi64(ab, cd)),
+            sse2!(_mm_unpacklo_epi64(ab_high, cd_high)),
+            sse2!(_mm_unpackhi_epi64(ab_high, cd_high)),
+        ]
+    }
+
+    /// A vector is one lane: nothing to transpose.
+    #[inline(always)]
+    fn transpose_quads(self, v: [__m128i; 4]) -> [__m128i; 4] {
+        v
+    }
+}

@@ -1,0 +1,306 @@
+//! What a kernel does with its keystream: the three modes, one type each.
+//!
+//! | type | on entry | on exit |
+//! |---|---|---|
+//! | [`InPlace`] | message | message ^ keystream |
+//! | [`Into`] | source: message; destination: anything | destination: message ^ keystream |
+//! | [`Keystream`] | anything | keystream |
+//!
+//! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
+//! inside a loop.
+
+use super::State;
+use super::backend::Backend;
+use super::isa::Isa;
+
+/// Where a kernel body puts its vectors.
+pub(crate) trait Sink {
+    /// Puts one vector of keystream to the bytes from `at` on.
+    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V);
+}
+
+/// A stretch of bytes that keystream is put to, from its first byte on.
+pub(crate) trait Data: Sink + Sized {
+    /// The same mode over a part of the bytes, for a while.
+    type Window<'w>: Data
+    where
+        Self: 'w;
+
+    fn len(&self) -> usize;
+
+    /// The `len` bytes from `at` on. Where `len` is a constant, the compiler knows the window's
+    /// length and drops the bounds checks inside.
+    fn window(&mut self, at: usize, len: usize) -> Self::Window<'_>;
+
+    /// The first `mid` bytes and the rest.
+    fn split_at(self, mid: usize) -> (Self, Self);
+
+    /// Puts `keystream` to as many of the first bytes, no more of them than there are.
+    fn put(&mut self, keystream: &[u8]);
+
+    /// The kernel of a row that works in this mode.
+    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self);
+}
+
+/// Data that is a message: bytes to read besides those to write.
+pub(crate) trait Message: Data {
+    /// What is read; in place, what has been written once it has.
+    fn input(&self) -> &[u8];
+
+    /// What has been written.
+    fn output(&self) -> &[u8];
+}
+
+/// A mode by its name alone, for the rows of the table: their kernels serve every lifetime.
+pub(crate) trait Mode {
+    type Data<'a>: Data;
+}
+
+/// The names of the modes.
+pub(crate) mod mode {
+    use super::Mode;
+
+    #[derive(Debug)]
+    pub(crate) enum InPlace {}
+    #[derive(Debug)]
+    pub(crate) enum Into {}
+    #[derive(Debug)]
+    pub(crate) enum Keystream {}
+
+    impl Mode for InPlace {
+        type Data<'a> = super::InPlace<'a>;
+    }
+
+    impl Mode for Into {
+        type Data<'a> = super::Into<'a>;
+    }
+
+    impl Mode for Keystream {
+        type Data<'a> = super::Keystream<'a>;
+    }
+}
+
+/// Xor in place.
+#[derive(Debug)]
+pub(crate) struct InPlace<'a>(pub(crate) &'a mut [u8]);
+
+impl Sink for InPlace<'_> {
+    #[inline(always)]
+    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        let message = isa.load(&self.0[at..]);
+        isa.store(&mut self.0[at..], isa.xor(message, keystream));
+    }
+}
+
+impl Data for InPlace<'_> {
+    type Window<'w>
+        = InPlace<'w>
+    where
+        Self: 'w;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn window(&mut self, at: usize, len: usize) -> InPlace<'_> {
+        InPlace(&mut self.0[at..at + len])
+    }
+
+    #[inline(always)]
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (head, tail) = self.0.split_at_mut(mid);
+        (Self(head), Self(tail))
+    }
+
+    #[inline(always)]
+    fn put(&mut self, keystream: &[u8]) {
+        let n = keystream.len();
+        xor(&mut self.0[..n], keystream);
+    }
+
+    #[inline(always)]
+    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+        row.in_place
+    }
+}
+
+impl Message for InPlace<'_> {
+    fn input(&self) -> &[u8] {
+        self.0
+    }
+
+    fn output(&self) -> &[u8] {
+        self.0
+    }
+}
+
+/// Xor from a source into a destination of the same length.
+#[derive(Debug)]
+pub(crate) struct Into<'a> {
+    source: &'a [u8],
+    destination: &'a mut [u8],
+}
+
+impl<'a> Into<'a> {
+    /// # Panics
+    ///
+    /// If the two lengths differ.
+    pub(crate) fn new(source: &'a [u8], destination: &'a mut [u8]) -> Self {
+        assert_eq!(source.len(), destination.len());
+        Self { source, destination }
+    }
+}
+
+impl Sink for Into<'_> {
+    #[inline(always)]
+    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        let message = isa.load(&self.source[at..]);
+        isa.store(&mut self.destination[at..], isa.xor(message, keystream));
+    }
+}
+
+impl Data for Into<'_> {
+    type Window<'w>
+        = Into<'w>
+    where
+        Self: 'w;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.destination.len()
+    }
+
+    #[inline(always)]
+    fn window(&mut self, at: usize, len: usize) -> Into<'_> {
+        Into {
+            source: &self.source[at..at + len],
+            destination: &mut self.destination[at..at + len],
+        }
+    }
+
+    #[inline(always)]
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (source_head, source_tail) = self.source.split_at(mid);
+        let (head, tail) = self.destination.split_at_mut(mid);
+        (
+            Self { source: source_head, destination: head },
+            Self { source: source_tail, destination: tail },
+        )
+    }
+
+    #[inline(always)]
+    fn put(&mut self, keystream: &[u8]) {
+        let n = keystream.len();
+        self.destination[..n].copy_from_slice(&self.source[..n]);
+        xor(&mut self.destination[..n], keystream);
+    }
+
+    #[inline(always)]
+    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+        row.into
+    }
+}
+
+impl Message for Into<'_> {
+    fn input(&self) -> &[u8] {
+        self.source
+    }
+
+    fn output(&self) -> &[u8] {
+        self.destination
+    }
+}
+
+/// The keystream itself.
+#[derive(Debug)]
+pub(crate) struct Keystream<'a>(pub(crate) &'a mut [u8]);
+
+impl Sink for Keystream<'_> {
+    #[inline(always)]
+    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        isa.store(&mut self.0[at..], keystream);
+    }
+}
+
+impl Data for Keystream<'_> {
+    type Window<'w>
+        = Keystream<'w>
+    where
+        Self: 'w;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn window(&mut self, at: usize, len: usize) -> Keystream<'_> {
+        Keystream(&mut self.0[at..at + len])
+    }
+
+    #[inline(always)]
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (head, tail) = self.0.split_at_mut(mid);
+        (Self(head), Self(tail))
+    }
+
+    #[inline(always)]
+    fn put(&mut self, keystream: &[u8]) {
+        self.0[..keystream.len()].copy_from_slice(keystream);
+    }
+
+    #[inline(always)]
+    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+        row.keystream
+    }
+}
+
+/// `bytes ^= keystream`, both of one length: 16 bytes at a time, then 8, 4, 2 and 1, so that no
+/// tail costs a loop over bytes.
+#[inline(always)]
+pub(crate) fn xor(bytes: &mut [u8], keystream: &[u8]) {
+    let len = bytes.len();
+    let (keys, _) = keystream.as_chunks::<16>();
+    for (chunk, key) in bytes.as_chunks_mut::<16>().0.iter_mut().zip(keys) {
+        *chunk = (u128::from_ne_bytes(*chunk) ^ u128::from_ne_bytes(*key)).to_ne_bytes();
+    }
+    let mut at = len & !15;
+    macro_rules! piece {
+        ($word:ty, $len:literal) => {
+            if len & $len != 0 {
+                let piece = bytes[at..].first_chunk_mut::<$len>().expect("it has this bit");
+                let key = keystream[at..].first_chunk::<$len>().expect("both have one length");
+                *piece =
+                    (<$word>::from_ne_bytes(*piece) ^ <$word>::from_ne_bytes(*key)).to_ne_bytes();
+                at += $len;
+            }
+        };
+    }
+    piece!(u64, 8);
+    piece!(u32, 4);
+    piece!(u16, 2);
+    if len & 1 != 0 {
+        bytes[at] ^= keystream[at];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn xor_reaches_every_byte_of_every_length() {
+        for len in 0..=100 {
+            let mut bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+            let keystream: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8 + 1).collect();
+            xor(&mut bytes, &keystream);
+            for (i, byte) in bytes.iter().enumerate() {
+                assert_eq!(*byte, (i % 251) as u8 ^ keystream[i], "length {len}, offset {i}");
+            }
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! ChaCha: the stream ciphers, the block function and HChaCha20.
+//!
+//! | type | rounds | nonce | counter | keystream |
+//! |---|---|---|---|---|
+//! | [`ChaCha20`] | 20 | 96 bits | 32 bits | 2^38 bytes |
+//! | [`ChaCha12`] | 12 | 96 bits | 32 bits | 2^38 bytes |
+//! | [`ChaCha8`] | 8 | 96 bits | 32 bits | 2^38 bytes |
+//! | [`XChaCha20`] | 20 | 192 bits | 64 bits | 2^64 - 1 bytes |
+//! | [`ChaCha20Legacy`] | 20 | 64 bits | 64 bits | 2^64 - 1 bytes |
+//!
+//! None of them authenticates anything: who can change the ciphertext can flip any bit of the
+//! message. To seal messages, use [`crate::aead`].
+#![doc = include_str!("DESIGN.md")]
+
+pub(crate) mod backend;
+pub(crate) mod data;
+mod isa;
+mod narrow;
+mod shapes;
+mod wide;
+
+use core::fmt;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+pub(crate) use self::backend::Core;
+use self::backend::scalar;
+use self::data::{Data, InPlace, Keystream};
+
+/// `"expand 32-byte k"` (RFC 8439, section 2.3).
+const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// The state matrix at some block, and how many double rounds it goes through.
+///
+/// ```text
+/// constant  constant  constant  constant
+/// key       key       key       key
+/// key       key       key       key
+/// counter   nonce     nonce     nonce        32-bit counter (RFC 8439)
+/// counter   counter   nonce     nonce        64-bit counter (legacy, XChaCha20)
+/// ```
+///
+/// Both layouts go through the same kernels: the counter is words 12 and 13 as one 64-bit number.
+/// Under a 32-bit counter nothing ever carries into word 13, since a caller must not ask for a
+/// block past the last.
+#[derive(Clone)]
+pub(crate) struct State {
+    words: [u32; 16],
+    double_rounds: u32,
+}
+
+impl State {
+    fn new(key: &[u8; 32], tail: [u32; 4], double_rounds: u32) -> Self {
+        let mut words = [0; 16];
+        words[..4].copy_from_slice(&CONSTANTS);
+        for (word, bytes) in words[4..12].iter_mut().zip(key.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        words[12..].copy_from_slice(&tail);
+        Self { words, double_rounds }
+    }
+
+    /// The layout of RFC 8439, at a block.
+    #[inline]
+    pub(crate) fn with_nonce_96(
+        key: &[u8; 32],
+        nonce: &[u8; 12],
+        counter: u32,
+        double_rounds: u32,
+    ) -> Self {
+        let [a, b, c] = words(nonce);
+        Self::new(key, [counter, a, b, c], double_rounds)
+    }
+
+    /// The original layout (Bernstein, 2008), at block 0.
+    fn with_nonce_64(key: &[u8; 32], nonce: &[u8; 8], double_rounds: u32) -> Self {
+        let [a, b] = words(nonce);
+        Self::new(key, [0, 0, a, b], double_rounds)
+    }
+
+    #[inline(always)]
+    fn words(&self) -> &[u32; 16] {
+        &self.words
+    }
+
+    #[inline(always)]
+    fn rows(&self) -> [&[u32; 4]; 4] {
+        let (rows, _) = self.words.as_chunks();
+        [&rows[0], &rows[1], &rows[2], &rows[3]]
+    }
+
+    #[inline(always)]
+    fn double_rounds(&self) -> u32 {
+        self.double_rounds
+    }
+
+    #[inline(always)]
+    fn counter(&self) -> u64 {
+        u64::from(self.words[13]) << 32 | u64::from(self.words[12])
+    }
+
+    /// Moves on by a number of blocks.
+    pub(crate) fn advance(&mut self, blocks: u64) {
+        let counter = self.counter().wrapping_add(blocks);
+        (self.words[12], self.words[13]) = (counter as u32, (counter >> 32) as u32);
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.words.as_mut_slice().zeroize();
+    }
+}
+
+/// Little-endian words.
+#[inline(always)]
+fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u32; WORDS] {
+    const { assert!(BYTES == 4 * WORDS) };
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// No keystream is left: the message would run past the last block that the counter can number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted(());
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the keystream of this key and nonce is exhausted")
+    }
+}
+
+impl core::error::Error for Exhausted {}
+
+/// A keystream with a position.
+#[derive(Clone)]
+pub(crate) struct Stream {
+    /// The state at block 0.
+    start: State,
+    /// The next byte.
+    position: u64,
+    /// The end of the keystream.
+    limit: u64,
+    /// The block that `position` is in, if `position` is inside a block and `buffered`.
+    block: [u8; 64],
+    buffered: bool,
+    core: Core,
+}
+
+impl Stream {
+    /// The whole keystream under a 96-bit nonce and a 32-bit counter, from a state at block 0.
+    pub(crate) fn with_nonce_96(core: Core, start: State) -> Self {
+        Self::new(core, start, 64 << 32)
+    }
+
+    /// The whole keystream under a 64-bit nonce and a 64-bit counter, from a state at block 0.
+    /// There are 2^70 bytes; positions are counted in 64 bits.
+    fn with_nonce_64(core: Core, start: State) -> Self {
+        Self::new(core, start, u64::MAX)
+    }
+
+    fn new(core: Core, start: State, limit: u64) -> Self {
+        Self { start, position: 0, limit, block: [0; 64], buffered: false, core }
+    }
+
+    pub(crate) fn seek_to(&mut self, position: u64) {
+        if position / 64 != self.position / 64 {
+            self.buffered = false;
+        }
+        self.position = position;
+    }
+
+    /// Puts the next bytes of keystream to `data`: all of them, or none and an error.
+    pub(crate) fn try_apply<D: Data>(&mut self, mut data: D) -> Result<(), Exhausted> {
+        let len = data.len();
+        let end = self.position.checked_add(len as u64).ok_or(Exhausted(()))?;
+        if end > self.limit {
+            return Err(Exhausted(()));
+        }
+        // 1. What is left of a block begun, or the whole of a message inside one block: by the
+        //    buffer, so that many short pieces cost one block.
+        let offset = (self.position % 64) as usize;
+        let mut taken = 0;
+        if len > 0 && (offset > 0 || len < 64) {
+            if !(offset > 0 && self.buffered) {
+                let mut state = self.start.clone();
+                state.advance(self.position / 64);
+                self.core.run(&state, Some(&mut self.block), Keystream(&mut []));
+            }
+            taken = len.min(64 - offset);
+            data.window(0, taken).put(&self.block[offset..offset + taken]);
+            self.position += taken as u64;
+            self.buffered = !self.position.is_multiple_of(64);
+        }
+        // 2. The rest by the kernels. A block that it ends in the middle of is made again when the
+        //    next piece asks for it, which a message in one piece never does.
+        if taken < len {
+            let mut state = self.start.clone();
+            state.advance(self.position / 64);
+            let (_, data) = data.split_at(taken);
+            self.core.run(&state, None, data);
+            self.position = end;
+            self.buffered = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.block.as_mut_slice().zeroize();
+    }
+}
+
+/// A public cipher: a [`Stream`] under a name of its own.
+macro_rules! cipher {
+    (
+        $(#[doc = $doc:expr])*
+        $name:ident, nonce: $nonce_len:literal, limit: $limit:literal,
+        $new:expr
+    ) => {
+        $(#[doc = $doc])*
+        ///
+        #[doc = concat!("The keystream has ", $limit, " bytes.")]
+        ///
+        /// # Security
+        ///
+        /// A nonce must never be used twice under one key: who sees both ciphertexts has the xor of
+        /// the messages. The key and the keystream held here are wiped on drop.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use keyspring::chacha::", stringify!($name), ";")]
+        ///
+        #[doc = concat!("let (key, nonce) = ([7; 32], [9; ", stringify!($nonce_len), "]);")]
+        /// let mut message = *b"attack at dawn";
+        #[doc = concat!(stringify!($name), "::from_key(&key, &nonce).apply_keystream(&mut message);")]
+        /// assert_ne!(&message, b"attack at dawn");
+        #[doc = concat!(stringify!($name), "::from_key(&key, &nonce).apply_keystream(&mut message);")]
+        /// assert_eq!(&message, b"attack at dawn");
+        /// ```
+        #[derive(Clone)]
+        pub struct $name(Stream);
+
+        impl $name {
+            /// The bytes of a key.
+            pub const KEY_LEN: usize = 32;
+            /// The bytes of a nonce.
+            pub const NONCE_LEN: usize = $nonce_len;
+
+            /// Starts the keystream of a key and a nonce at byte 0.
+            #[must_use]
+            pub fn from_key(key: &[u8; 32], nonce: &[u8; $nonce_len]) -> Self {
+                let new: fn(Core, &[u8; 32], &[u8; $nonce_len]) -> Stream = $new;
+                Self(new(Core::new(), key, nonce))
+            }
+
+            /// Xors the next bytes of keystream into `in_out`, of any length: a message becomes
+            /// ciphertext, a ciphertext the message.
+            ///
+            /// # Panics
+            ///
+            /// If the keystream is [`Exhausted`]; nothing is written then.
+            pub fn apply_keystream(&mut self, in_out: &mut [u8]) {
+                self.try_apply_keystream(in_out).expect("keystream left");
+            }
+
+            /// Xors the next bytes of keystream into `in_out`, of any length.
+            ///
+            /// # Errors
+            ///
+            /// [`Exhausted`] if it would run past the end of the keystream: nothing is written, and
+            /// the position stays.
+            pub fn try_apply_keystream(&mut self, in_out: &mut [u8]) -> Result<(), Exhausted> {
+                self.0.try_apply(InPlace(in_out))
+            }
+
+            /// Writes the next bytes of the keystream itself over `out`.
+            ///
+            /// # Panics
+            ///
+            /// If the keystream is [`Exhausted`]; nothing is written then.
+            pub fn write_keystream(&mut self, out: &mut [u8]) {
+                self.0.try_apply(Keystream(out)).expect("keystream left");
+            }
+
+            /// Goes to a byte of the keystream. Past the end is allowed; to use it there gives
+            /// [`Exhausted`].
+            pub fn seek_to(&mut self, byte: u64) {
+                self.0.seek_to(byte);
+            }
+
+            /// The byte of the keystream that comes next.
+            #[must_use]
+            pub fn position(&self) -> u64 {
+                self.0.position
+            }
+        }
+
+        impl fmt::Debug for $name {
+            /// Shows the position alone.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("position", &self.0.position)
+                    .finish_non_exhaustive()
+            }
+        }
+
+        impl ZeroizeOnDrop for $name {}
+    };
+}
+
+cipher! {
+    /// ChaCha20 with a 96-bit nonce and a 32-bit counter (RFC 8439, section 2.4).
+    ChaCha20, nonce: 12, limit: "2^38",
+    |core, key, nonce| Stream::with_nonce_96(core, State::with_nonce_96(key, nonce, 0, 10))
+}
+
+cipher! {
+    /// ChaCha12 with a 96-bit nonce and a 32-bit counter: 12 rounds (Bernstein, 2008).
+    ChaCha12, nonce: 12, limit: "2^38",
+    |core, key, nonce| Stream::with_nonce_96(core, State::with_nonce_96(key, nonce, 0, 6))
+}
+
+cipher! {
+    /// ChaCha8 with a 96-bit nonce and a 32-bit counter: 8 rounds (Bernstein, 2008). The best
+    /// published attack reaches 7 rounds; keep it for data that may be lost.
+    ChaCha8, nonce: 12, limit: "2^38",
+    |core, key, nonce| Stream::with_nonce_96(core, State::with_nonce_96(key, nonce, 0, 4))
+}
+
+cipher! {
+    /// XChaCha20: a 192-bit nonce, long enough to be drawn at random, and a 64-bit counter
+    /// (draft-irtf-cfrg-xchacha-03, section 2.3, with the original layout after HChaCha20, as
+    /// libsodium has it).
+    XChaCha20, nonce: 24, limit: "2^64 - 1",
+    |core, key, nonce| {
+        let (input, rest) = split_xnonce(nonce);
+        let mut subkey = hchacha20(key, input);
+        let stream = Stream::with_nonce_64(core, State::with_nonce_64(&subkey, rest, 10));
+        subkey.as_mut_slice().zeroize();
+        stream
+    }
+}
+
+cipher! {
+    /// ChaCha20 in its original layout, with a 64-bit nonce and a 64-bit counter (Bernstein, 2008).
+    ChaCha20Legacy, nonce: 8, limit: "2^64 - 1",
+    |core, key, nonce| Stream::with_nonce_64(core, State::with_nonce_64(key, nonce, 10))
+}
+
+/// The input of HChaCha20 and the nonce that is left, of a 192-bit nonce.
+#[inline(always)]
+pub(crate) fn split_xnonce(nonce: &[u8; 24]) -> (&[u8; 16], &[u8; 8]) {
+    let (input, rest) = nonce.split_first_chunk().expect("16 of 24 bytes");
+    (input, rest.first_chunk().expect("the other 8"))
+}
+
+/// Derives a key from a key and 16 bytes of input: ChaCha20 without the feed-forward
+/// (draft-irtf-cfrg-xchacha-03, section 2.2).
+///
+/// # Examples
+///
+/// ```
+/// let subkey = keyspring::chacha::hchacha20(&[1; 32], &[2; 16]);
+/// assert_ne!(subkey, [1; 32]);
+/// ```
+#[must_use]
+pub fn hchacha20(key: &[u8; 32], input: &[u8; 16]) -> [u8; 32] {
+    let mut state = State::new(key, words(input), 10);
+    scalar::double_rounds(&mut state.words, 10);
+    let mut out = [0; 32];
+    let kept = state.words[..4].iter().chain(&state.words[12..]);
+    for (bytes, word) in out.chunks_exact_mut(4).zip(kept) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    out
+}
+
+/// Computes one block of ChaCha20 keystream, the one that `counter` numbers (RFC 8439, section
+/// 2.3): for QUIC's header masks, OpenSSH's lengths, and key derivation.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::chacha::{ChaCha20, block};
+///
+/// let mut stream = [0; 128];
+/// ChaCha20::from_key(&[1; 32], &[2; 12]).write_keystream(&mut stream);
+/// assert_eq!(block(&[1; 32], 1, &[2; 12]), stream[64..]);
+/// ```
+#[must_use]
+pub fn block(key: &[u8; 32], counter: u32, nonce: &[u8; 12]) -> [u8; 64] {
+    let mut block = [0; 64];
+    let state = State::with_nonce_96(key, nonce, counter, 10);
+    Core::new().run(&state, Some(&mut block), Keystream(&mut []));
+    block
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! The rows against the scalar one, and the stream's positions.
+
+use std::vec::Vec;
+use std::{eprintln, vec};
+
+use proptest::prelude::*;
+
+use super::backend::TABLE;
+use super::data::{InPlace, Into, Keystream};
+use super::*;
+use crate::cpu::{Tuning, usable};
+
+/// Bytes with period 251, so that no offset looks like another a block further.
+fn painted(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 251) as u8).collect()
+}
+
+fn state_at(counter: u64) -> State {
+    let mut state = State::with_nonce_64(&core::array::from_fn(|i| i as u8 * 3), &[5; 8], 10);
+    state.advance(counter);
+    state
+}
+
+/// Every usable row, plain and with each tuning, but the scalar one itself.
+fn vector_cores() -> Vec<Core> {
+    let rows = usable(TABLE).map(Core::on).filter(|core| core.name() != "scalar");
+    let cores: Vec<Core> =
+        rows.flat_map(|core| Tuning::ALL.map(|tuning| core.tuned(tuning))).collect();
+    eprintln!("vector rows with their tunings: {}", cores.len());
+    cores
+}
+
+/// Keystream by the scalar row.
+fn expected(state: &State, len: usize) -> Vec<u8> {
+    let mut keystream = vec![0; len];
+    let scalar = Core::on(usable(TABLE).last().expect("the scalar row"));
+    scalar.run(state, None, Keystream(&mut keystream));
+    keystream
+}
+
+#[track_caller]
+fn assert_same(got: &[u8], expected: &[u8], case: &str) {
+    if let Some(at) = (0..expected.len()).find(|at| got[*at] != expected[*at]) {
+        panic!("{case}: wrong from offset {at} on");
+    }
+}
+
+/// Every mode, with block 0 apart and without.
+fn check(core: Core, state: &State, len: usize, case: &str) {
+    let keystream = expected(state, 64 + len);
+    let message = painted(len);
+    let xored = |from: usize| -> Vec<u8> {
+        message.iter().zip(&keystream[from..]).map(|(m, k)| m ^ k).collect()
+    };
+    for from in [0, 64] {
+        let mut block = [0; 64];
+        let mut in_place = message.clone();
+        core.run(state, (from > 0).then_some(&mut block), InPlace(&mut in_place));
+        assert_same(&in_place, &xored(from), &std::format!("{case}, in place from {from}"));
+        let mut apart = vec![0xee; len];
+        core.run(state, (from > 0).then_some(&mut block), Into::new(&message, &mut apart));
+        assert_same(&apart, &xored(from), &std::format!("{case}, into from {from}"));
+        let mut bare = vec![0xee; len];
+        core.run(state, (from > 0).then_some(&mut block), Keystream(&mut bare));
+        assert_same(
+            &bare,
+            &keystream[from..from + len],
+            &std::format!("{case}, keystream from {from}"),
+        );
+        assert_eq!(block[..from], keystream[..from], "{case}: block 0");
+    }
+}
+
+#[test]
+fn backends_agree_on_every_length() {
+    let state = state_at(1);
+    for core in vector_cores() {
+        for len in (0..=1100).chain([2047, 2048, 2049, 4095, 4096, 4097, 8192, 8256, 20_000]) {
+            check(core, &state, len, &std::format!("{} length {len}", core.name()));
+        }
+    }
+}
+
+#[test]
+fn counter_carries_into_word_13() {
+    for core in vector_cores() {
+        for counter in 0xffff_ffe8..=0xffff_ffff_u64 {
+            for len in [0, 1, 63, 64, 65, 128, 191, 256, 300, 384, 448, 512, 513, 700, 1024, 1100] {
+                let case = std::format!("{} counter {counter:#x} length {len}", core.name());
+                check(core, &state_at(counter), len, &case);
+            }
+        }
+        check(core, &state_at(u64::MAX - 3), 1024, core.name());
+    }
+}
+
+#[test]
+fn every_alignment_gives_the_same_bytes() {
+    let state = state_at(0);
+    let keystream = expected(&state, 700);
+    for core in vector_cores() {
+        for offset in 0..64 {
+            let mut bytes = vec![0xaa; offset + 700 + 64];
+            core.run(&state, None, Keystream(&mut bytes[offset..offset + 700]));
+            assert_same(&bytes[offset..], &keystream, core.name());
+            let outside = bytes[..offset].iter().chain(&bytes[offset + 700..]);
+            assert!(outside.into_iter().all(|byte| *byte == 0xaa), "{} {offset}", core.name());
+        }
+    }
+}
+
+#[test]
+fn reduced_rounds_agree() {
+    for double_rounds in [4, 6] {
+        let state = State::with_nonce_96(&[1; 32], &[2; 12], 3, double_rounds);
+        for core in vector_cores() {
+            check(core, &state, 1000, core.name());
+        }
+    }
+}
+
+/// The odd block that goes scalar starts where the others end.
+#[test]
+fn zen5_leaves_only_a_block_that_needs_its_own_pass_to_scalar() {
+    for core in vector_cores() {
+        let zen5 = core.tuned(Tuning::Zen5);
+        let pass = zen5.pass_blocks();
+        for blocks in 1..=3 * pass {
+            let alone = blocks % pass == 1;
+            assert_eq!(zen5.last_block_goes_scalar(blocks), alone, "{} {blocks}", core.name());
+            assert!(!core.tuned(Tuning::Plain).last_block_goes_scalar(blocks));
+        }
+    }
+}
+
+#[test]
+fn the_keystream_ends_where_its_counter_does() {
+    let mut cipher = ChaCha20::from_key(&[1; 32], &[2; 12]);
+    let end = 1 << 38;
+    cipher.seek_to(end - 70);
+    let mut bytes = [9; 71];
+    assert_eq!(cipher.try_apply_keystream(&mut bytes), Err(Exhausted(())));
+    assert_eq!((bytes, cipher.position()), ([9; 71], end - 70));
+    assert_eq!(cipher.try_apply_keystream(&mut bytes[..70]), Ok(()));
+    assert_eq!(cipher.position(), end);
+    let last = block(&[1; 32], u32::MAX, &[2; 12]);
+    assert!(bytes[6..70].iter().zip(last).all(|(got, keystream)| *got == 9 ^ keystream));
+    assert_eq!(cipher.try_apply_keystream(&mut bytes[..1]), Err(Exhausted(())));
+    assert_eq!(cipher.try_apply_keystream(&mut []), Ok(()));
+    cipher.seek_to(u64::MAX);
+    assert_eq!(cipher.try_apply_keystream(&mut bytes[..1]), Err(Exhausted(())));
+    cipher.seek_to(0);
+    assert_eq!(cipher.try_apply_keystream(&mut bytes), Ok(()));
+}
+
+#[test]
+fn a_64_bit_counter_ends_with_the_positions() {
+    let mut cipher = ChaCha20Legacy::from_key(&[1; 32], &[2; 8]);
+    cipher.seek_to(u64::MAX - 3);
+    let mut bytes = [0; 4];
+    assert_eq!(cipher.try_apply_keystream(&mut bytes), Err(Exhausted(())));
+    assert_eq!(cipher.try_apply_keystream(&mut bytes[..3]), Ok(()));
+    assert_eq!(cipher.position(), u64::MAX);
+}
+
+#[test]
+#[should_panic(expected = "keystream left")]
+fn apply_keystream_panics_when_exhausted() {
+    let mut cipher = ChaCha8::from_key(&[1; 32], &[2; 12]);
+    cipher.seek_to(1 << 38);
+    cipher.apply_keystream(&mut [0]);
+}
+
+#[test]
+fn debug_shows_the_position_alone() {
+    let cipher = ChaCha20::from_key(&[0x5a; 32], &[2; 12]);
+    assert_eq!(std::format!("{cipher:?}"), "ChaCha20 { position: 0, .. }");
+}
+
+proptest! {
+    /// Pieces of any length, and jumps to any place, give the bytes of one call.
+    #[test]
+    fn pieces_and_jumps_give_the_bytes_of_one_call(
+        pieces in prop::collection::vec((0..3000u64, 0..200usize), 1..40),
+    ) {
+        let mut whole = vec![0; 4096];
+        XChaCha20::from_key(&[3; 32], &[4; 24]).write_keystream(&mut whole);
+        let mut cipher = XChaCha20::from_key(&[3; 32], &[4; 24]);
+        let mut at = 0;
+        for (place, len) in pieces {
+            // One piece in three jumps; the others go on.
+            if place % 3 == 0 || at + 200 > whole.len() {
+                at = place as usize;
+                cipher.seek_to(place);
+            }
+            let mut piece = vec![0; len];
+            cipher.write_keystream(&mut piece);
+            prop_assert_eq!(&piece, &whole[at..at + len]);
+            at += len;
+            prop_assert_eq!(cipher.position(), at as u64);
+        }
+    }
+}

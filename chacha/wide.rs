@@ -1,0 +1,60 @@
+//! Vertical kernel body: one word of the state per vector, one block per 32-bit lane.
+//!
+//! ```text
+//!            lane 0     lane 1     ...   lane 4Q-1        Q = 128-bit lanes of a vector
+//! x[0]     | "expa"   | "expa"   | ...
+//!  ...
+//! x[12]    | ctr      | ctr + 1  | ...  | ctr + 4Q - 1 |
+//!  ...
+//! x[15]    | nonce    | nonce    | ...
+//! ```
+//!
+//! No word has to move during the rounds. At the end, two transposes bring the words of each block
+//! together: of the 4 x 4 words in each 128-bit lane, then of the 128-bit lanes themselves.
+
+use super::State;
+use super::data::Sink;
+use super::isa::{Isa, quarter_round};
+
+/// Puts the keystream of `4 * QUADS` blocks from block `first` on to `sink`.
+#[inline(always)]
+pub(crate) fn pass<I: Isa, S: Sink>(isa: I, state: &State, first: u64, sink: &mut S) {
+    let words = state.words();
+    let mut x = [isa.splat(words[0]); 16];
+    for i in 1..16 {
+        x[i] = isa.splat(words[i]);
+    }
+    let (low, high) = isa.count_lanes(state.counter().wrapping_add(first));
+    (x[12], x[13]) = (low, high);
+
+    macro_rules! quarter_rounds {
+        ($([$a:literal $b:literal $c:literal $d:literal])*) => {
+            $([x[$a], x[$b], x[$c], x[$d]] = quarter_round(isa, [x[$a], x[$b], x[$c], x[$d]]);)*
+        };
+    }
+    for _ in 0..state.double_rounds() {
+        quarter_rounds!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
+        quarter_rounds!([0 5 10 15] [1 6 11 12] [2 7 8 13] [3 4 9 14]);
+    }
+
+    for i in 0..16 {
+        let start = match i {
+            12 => low,
+            13 => high,
+            _ => isa.splat(words[i]),
+        };
+        x[i] = isa.add(x[i], start);
+    }
+    for i in [0, 4, 8, 12] {
+        [x[i], x[i + 1], x[i + 2], x[i + 3]] =
+            isa.transpose_words([x[i], x[i + 1], x[i + 2], x[i + 3]]);
+    }
+    // Now x[4 * row + j] holds that row of the blocks j, j + 4, ... in its 128-bit lanes.
+    for j in 0..4 {
+        let blocks = isa.transpose_quads([x[j], x[4 + j], x[8 + j], x[12 + j]]);
+        for (i, keystream) in blocks.into_iter().enumerate() {
+            let (quad, offset) = (i * I::BYTES / 64, i * I::BYTES % 64);
+            sink.put_vector(isa, (j + 4 * quad) * 64 + offset, keystream);
+        }
+    }
+}

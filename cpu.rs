@@ -1,0 +1,267 @@
+//! Which CPU this is, how the kernels are tuned to it, and which row of a table runs.
+//!
+//! A *table* is a static list of *rows*, best first; the last row runs everywhere. Both primitives
+//! keep one ([`crate::chacha`], [`crate::poly1305`]), and [`choose`] picks from either. Nothing
+//! here knows an instruction set: a row says for itself what it needs.
+//!
+//! What always holds: a [`Usable`] names a row whose own `usable()` returned true on this machine.
+
+use core::ops::Deref;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(feature = "force-backend")]
+pub use crate::report::{Guard, UnknownBackend, force};
+pub use crate::report::{Report, SelfTest, backends, report, self_test};
+
+/// One row of a table of backends.
+pub(crate) trait Row: Sync + 'static {
+    /// The backend's name: the instruction set, lower case.
+    fn name(&self) -> &'static str;
+    /// How much of a CPU the row asks for, on one scale for all tables: 0 scalar, 10 the 128-bit
+    /// vectors that an architecture always has, 20 256-bit, 30 512-bit, 40 512-bit with IFMA.
+    fn level(&self) -> u8;
+    /// Whether this CPU and this operating system can run the row.
+    fn usable(&self) -> bool;
+}
+
+/// A row that has been found usable on this machine: the proof that its kernels may be called.
+#[derive(Debug)]
+pub(crate) struct Usable<R: 'static>(&'static R);
+
+impl<R> Clone for Usable<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Usable<R> {}
+
+impl<R> Deref for Usable<R> {
+    type Target = R;
+
+    #[inline(always)]
+    fn deref(&self) -> &R {
+        self.0
+    }
+}
+
+/// Every usable row of a table, best first.
+pub(crate) fn usable<R: Row>(table: &'static [R]) -> impl Iterator<Item = Usable<R>> {
+    table.iter().filter(|row| row.usable()).map(Usable)
+}
+
+/// The index of the row that a table has settled on, remembered across calls.
+#[derive(Debug)]
+pub(crate) struct Memo(AtomicU8);
+
+/// No table has this many rows.
+const UNDECIDED: u8 = u8::MAX;
+
+impl Memo {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU8::new(UNDECIDED))
+    }
+}
+
+/// The best usable row of `table`, or the best one not above the level forced on this thread.
+#[inline]
+pub(crate) fn choose<R: Row>(table: &'static [R], memo: &Memo) -> Usable<R> {
+    #[cfg(feature = "force-backend")]
+    if let Some(forced) = forced() {
+        return usable(table).find(|row| row.level() <= forced.level).expect("the last row is 0");
+    }
+    match memo.0.load(Ordering::Relaxed) {
+        UNDECIDED => choose_first(table, memo),
+        index => Usable(&table[usize::from(index)]),
+    }
+}
+
+/// Relaxed is enough: every thread that gets here computes the same index.
+#[cold]
+fn choose_first<R: Row>(table: &'static [R], memo: &Memo) -> Usable<R> {
+    let index = table.iter().position(Row::usable).expect("the last row runs everywhere");
+    memo.0.store(index as u8, Ordering::Relaxed);
+    Usable(&table[index])
+}
+
+/// How the kernels are tuned beyond what the CPU's features say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tuning {
+    /// By features alone.
+    Plain,
+    /// AMD Zen 5: integer vector operations have a latency of two cycles, so one block of ChaCha20
+    /// is faster in general-purpose registers (Kivilinna, libgcrypt, 2025: about 50 %).
+    Zen5,
+}
+
+impl Tuning {
+    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Zen5];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Zen5 => "zen5",
+        }
+    }
+
+    /// Whether a single block, and an odd last one that would need a pass of its own, go scalar.
+    #[inline(always)]
+    pub(crate) fn scalar_single_block(self) -> bool {
+        self == Self::Zen5
+    }
+
+    /// The tuning of this machine, or the one forced on this thread.
+    #[inline]
+    pub(crate) fn current() -> Self {
+        #[cfg(feature = "force-backend")]
+        if let Some(forced) = forced() {
+            return forced.tuning;
+        }
+        static MEMO: AtomicU8 = AtomicU8::new(UNDECIDED);
+        match MEMO.load(Ordering::Relaxed) {
+            UNDECIDED => {
+                let tuning = Self::of(&Identity::of_this_cpu());
+                MEMO.store(tuning as u8, Ordering::Relaxed);
+                tuning
+            }
+            index => Self::ALL[usize::from(index)],
+        }
+    }
+
+    /// The tuning for a CPU: a pure function of what CPUID says.
+    ///
+    /// Zen 5 is AuthenticAMD, family 1Ah, without AVX512_BMM (leaf 8000_0021h, EAX bit 23), which
+    /// the parts that follow it in the same family have.
+    pub(crate) fn of(cpu: &Identity) -> Self {
+        let amd = cpu.vendor() == *b"AuthenticAMD";
+        if amd && cpu.family() == 0x1a && cpu.leaf_8000_0021_eax & (1 << 23) == 0 {
+            Self::Zen5
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// The words of CPUID that say which CPU this is; all zero on other architectures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Leaf 0: EBX, EDX, ECX, in the order that spells the vendor.
+    pub(crate) leaf_0_vendor: [u32; 3],
+    /// Leaf 1: stepping, model, family.
+    pub(crate) leaf_1_eax: u32,
+    /// Leaf 8000_0021h, zero where there is none.
+    pub(crate) leaf_8000_0021_eax: u32,
+}
+
+impl Identity {
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn of_this_cpu() -> Self {
+        // Older compilers hold `__cpuid` to be unsafe.
+        #[allow(unused_unsafe)]
+        fn cpuid(leaf: u32) -> core::arch::x86_64::CpuidResult {
+            // SAFETY: every x86-64 CPU has the CPUID instruction.
+            unsafe { core::arch::x86_64::__cpuid(leaf) }
+        }
+        let leaf_0 = cpuid(0);
+        let has_8000_0021 = cpuid(0x8000_0000).eax >= 0x8000_0021;
+        Self {
+            leaf_0_vendor: [leaf_0.ebx, leaf_0.edx, leaf_0.ecx],
+            leaf_1_eax: cpuid(1).eax,
+            leaf_8000_0021_eax: if has_8000_0021 { cpuid(0x8000_0021).eax } else { 0 },
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn of_this_cpu() -> Self {
+        Self::default()
+    }
+
+    /// The vendor's twelve letters.
+    pub(crate) fn vendor(&self) -> [u8; 12] {
+        let mut vendor = [0; 12];
+        for (bytes, word) in vendor.chunks_exact_mut(4).zip(self.leaf_0_vendor) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        vendor
+    }
+
+    /// The family, with the extended family added where the base is 15.
+    pub(crate) fn family(&self) -> u32 {
+        match self.leaf_1_eax >> 8 & 0xf {
+            15 => 15 + (self.leaf_1_eax >> 20 & 0xff),
+            base => base,
+        }
+    }
+
+    /// The model, with the extended model in front where the family has one.
+    pub(crate) fn model(&self) -> u32 {
+        let base = self.leaf_1_eax >> 4 & 0xf;
+        match self.leaf_1_eax >> 8 & 0xf {
+            6 | 15 => (self.leaf_1_eax >> 16 & 0xf) << 4 | base,
+            _ => base,
+        }
+    }
+}
+
+/// What [`force`] has set for this thread.
+#[cfg(feature = "force-backend")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Forced {
+    pub(crate) level: u8,
+    pub(crate) tuning: Tuning,
+}
+
+#[cfg(feature = "force-backend")]
+std::thread_local! {
+    static FORCED: core::cell::Cell<Option<Forced>> = const { core::cell::Cell::new(None) };
+}
+
+#[cfg(feature = "force-backend")]
+pub(crate) fn forced() -> Option<Forced> {
+    FORCED.get()
+}
+
+/// Sets what is forced on this thread and returns what was before.
+#[cfg(feature = "force-backend")]
+pub(crate) fn set_forced(forced: Option<Forced>) -> Option<Forced> {
+    FORCED.replace(forced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaf 1 EAX as the vendors' manuals and published dumps give it.
+    fn cpu(vendor: &[u8; 12], leaf_1_eax: u32, leaf_8000_0021_eax: u32) -> Identity {
+        let word = |i: usize| u32::from_le_bytes(*vendor[4 * i..].first_chunk().unwrap());
+        Identity { leaf_0_vendor: [word(0), word(1), word(2)], leaf_1_eax, leaf_8000_0021_eax }
+    }
+
+    #[test]
+    fn only_zen_5_is_tuned_as_zen_5() {
+        let bmm = 1 << 23;
+        for (name, identity, tuning) in [
+            ("Granite Ridge (Zen 5)", cpu(b"AuthenticAMD", 0x00b4_0f40, 0), Tuning::Zen5),
+            ("Turin (Zen 5)", cpu(b"AuthenticAMD", 0x00b0_0f21, 0x0000_0fcf), Tuning::Zen5),
+            ("Strix Point (Zen 5)", cpu(b"AuthenticAMD", 0x00b2_0f40, 0), Tuning::Zen5),
+            ("family 1Ah with BMM", cpu(b"AuthenticAMD", 0x00b5_0f00, bmm), Tuning::Plain),
+            ("Raphael (Zen 4)", cpu(b"AuthenticAMD", 0x00a6_0f12, 0), Tuning::Plain),
+            ("Milan (Zen 3)", cpu(b"AuthenticAMD", 0x00a0_0f11, 0), Tuning::Plain),
+            ("Rome (Zen 2)", cpu(b"AuthenticAMD", 0x0083_0f10, 0), Tuning::Plain),
+            ("Skylake-X", cpu(b"GenuineIntel", 0x0005_0654, 0), Tuning::Plain),
+            ("Sapphire Rapids", cpu(b"GenuineIntel", 0x000c_06f8, 0), Tuning::Plain),
+            ("not AMD, family 1Ah", cpu(b"GenuineIntel", 0x00b4_0f40, 0), Tuning::Plain),
+            ("no x86 at all", Identity::default(), Tuning::Plain),
+        ] {
+            assert_eq!(Tuning::of(&identity), tuning, "{name}");
+        }
+    }
+
+    #[test]
+    fn family_and_model_take_in_their_extended_parts() {
+        let milan = cpu(b"AuthenticAMD", 0x00a0_0f11, 0);
+        assert_eq!((milan.family(), milan.model()), (0x19, 0x01));
+        let skylake_x = cpu(b"GenuineIntel", 0x0005_0654, 0);
+        assert_eq!((skylake_x.family(), skylake_x.model()), (0x06, 0x55));
+    }
+}

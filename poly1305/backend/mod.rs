@@ -1,0 +1,82 @@
+//! The table of Poly1305 backends, the thresholds, and the choice.
+
+use super::scalar;
+use crate::cpu::{self, Memo, Row, Usable};
+use crate::section;
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    name: &'static str,
+    level: u8,
+    usable: fn() -> bool,
+    /// From how many blocks on the row's kernel costs less than the scalar path.
+    min_blocks: usize,
+    /// Takes in whole blocks. To call it is safe where `usable()` holds.
+    blocks: unsafe fn(&mut scalar::State, &[[u8; 16]]),
+}
+
+impl Row for Backend {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn level(&self) -> u8 {
+        self.level
+    }
+
+    fn usable(&self) -> bool {
+        (self.usable)()
+    }
+}
+
+/// Best first; the last row runs everywhere.
+pub(crate) static TABLE: &[Backend] = &[Backend {
+    name: "scalar",
+    level: 0,
+    usable: || true,
+    min_blocks: usize::MAX,
+    blocks: scalar::State::blocks,
+}];
+
+/// The Poly1305 dispatcher: length decides first, then the row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Core {
+    row: Usable<Backend>,
+}
+
+impl Core {
+    /// The best that this machine has.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        static MEMO: Memo = Memo::new();
+        Self { row: cpu::choose(TABLE, &MEMO) }
+    }
+
+    /// A given row.
+    pub(crate) fn on(row: Usable<Backend>) -> Self {
+        Self { row }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row.name
+    }
+
+    /// The bytes from which on the row's kernel runs, if it is not the scalar one.
+    pub(crate) fn threshold(self) -> Option<usize> {
+        self.row.min_blocks.checked_mul(16)
+    }
+
+    /// Takes in whole blocks, in sections. A short message is a direct call that never looks at
+    /// the table.
+    #[inline]
+    pub(crate) fn blocks(self, state: &mut scalar::State, blocks: &[[u8; 16]]) {
+        if blocks.len() < self.row.min_blocks {
+            return state.blocks(blocks);
+        }
+        for blocks in blocks.chunks(section::POLY1305_BYTES / 16) {
+            // SAFETY: the row was found usable.
+            unsafe { (self.row.blocks)(state, blocks) };
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Poly1305, the one-time authenticator (RFC 8439, section 2.5; Bernstein, 2005).
+//!
+//! A key must authenticate one message only: two tags under one key give the key away. To seal
+//! messages, use [`crate::aead`], which draws a fresh key for each.
+#![doc = include_str!("DESIGN.md")]
+
+pub(crate) mod backend;
+pub(crate) mod scalar;
+
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+pub(crate) use self::backend::Core;
+
+/// The tag does not belong to the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error(());
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the tag does not belong to the message")
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// The accumulator and s: a message in whole blocks, or padded to them.
+#[derive(Clone)]
+pub(crate) struct Accumulator {
+    state: scalar::State,
+    s: [u8; 16],
+    core: Core,
+}
+
+impl Accumulator {
+    pub(crate) fn new(core: Core, key: &[u8; 32]) -> Self {
+        let (r, s) = key.split_first_chunk::<16>().expect("16 of 32 bytes");
+        Self { state: scalar::State::new(r), s: *s.first_chunk().expect("the other 16"), core }
+    }
+
+    #[inline]
+    pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
+        self.core.blocks(&mut self.state, blocks);
+    }
+
+    /// Takes in `bytes` and as many zeros as make whole blocks of them (RFC 8439, section 2.8).
+    #[inline]
+    pub(crate) fn padded(&mut self, bytes: &[u8]) {
+        let (blocks, rest) = bytes.as_chunks::<16>();
+        self.blocks(blocks);
+        if !rest.is_empty() {
+            let mut last = [0; 16];
+            last[..rest.len()].copy_from_slice(rest);
+            self.state.blocks(&[last]);
+        }
+    }
+
+    pub(crate) fn tag(self) -> [u8; 16] {
+        self.state.tag(&self.s)
+    }
+}
+
+impl Drop for Accumulator {
+    fn drop(&mut self) {
+        self.s.as_mut_slice().zeroize();
+    }
+}
+
+/// Whether two tags are equal, in a time that does not depend on where they differ.
+#[inline]
+pub(crate) fn tags_are_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
+    a.as_slice().ct_eq(b.as_slice()).into()
+}
+
+/// A message on its way through Poly1305, in pieces of any length.
+///
+/// # Security
+///
+/// The 32 bytes of key, r and s, must be fresh for each message. They are wiped on drop, as are the
+/// accumulator and the bytes of the message that are held back.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::poly1305::{Poly1305, mac};
+///
+/// let mut poly = Poly1305::from_key(&[7; 32]);
+/// poly.update(b"in two ");
+/// poly.update(b"pieces");
+/// assert_eq!(poly.finalize(), mac(&[7; 32], b"in two pieces"));
+/// ```
+#[derive(Clone)]
+pub struct Poly1305 {
+    accumulator: Accumulator,
+    /// The first `held` bytes are of a block not yet whole.
+    block: [u8; 16],
+    held: usize,
+}
+
+impl Poly1305 {
+    /// The bytes of a one-time key.
+    pub const KEY_LEN: usize = 32;
+    /// The bytes of a tag.
+    pub const TAG_LEN: usize = 16;
+
+    /// Starts a message under a one-time key: r, which is clamped here, and s.
+    #[must_use]
+    pub fn from_key(key: &[u8; 32]) -> Self {
+        Self::over(Accumulator::new(Core::new(), key))
+    }
+
+    pub(crate) fn over(accumulator: Accumulator) -> Self {
+        Self { accumulator, block: [0; 16], held: 0 }
+    }
+
+    /// Takes in zeros up to the end of a block (RFC 8439, section 2.8).
+    pub(crate) fn pad(&mut self) {
+        self.update(&[0; 16][..(16 - self.held) % 16]);
+    }
+
+    /// Takes in the next bytes of the message.
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        if self.held > 0 {
+            let (head, rest) = bytes.split_at(bytes.len().min(16 - self.held));
+            self.block[self.held..][..head.len()].copy_from_slice(head);
+            self.held += head.len();
+            if self.held < 16 {
+                return;
+            }
+            self.accumulator.state.blocks(&[self.block]);
+            bytes = rest;
+        }
+        let (blocks, rest) = bytes.as_chunks::<16>();
+        self.accumulator.blocks(blocks);
+        self.block[..rest.len()].copy_from_slice(rest);
+        self.held = rest.len();
+    }
+
+    /// Gives the tag of the whole message.
+    #[must_use]
+    pub fn finalize(mut self) -> [u8; 16] {
+        if self.held > 0 {
+            self.accumulator.state.last(&self.block[..self.held]);
+        }
+        self.accumulator.state.tag(&self.accumulator.s)
+    }
+
+    /// Checks a tag of the whole message, in a time that does not depend on where it is wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it is not the message's.
+    pub fn verify(self, tag: &[u8; 16]) -> Result<(), Error> {
+        if tags_are_equal(&self.finalize(), tag) { Ok(()) } else { Err(Error(())) }
+    }
+}
+
+impl fmt::Debug for Poly1305 {
+    /// Shows nothing of the key or the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poly1305").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Poly1305 {
+    fn drop(&mut self) {
+        self.block.as_mut_slice().zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Poly1305 {}
+
+/// Computes the tag of a whole message under a one-time key.
+///
+/// # Security
+///
+/// The key must be fresh for each message.
+///
+/// # Examples
+///
+/// The vector of RFC 8439, section 2.5.2:
+///
+/// ```
+/// let mut key = [0; 32];
+/// hex::decode_to_slice("85d6be7857556d337f4452fe42d506a80103808afb0db2fd4abff6af4149f51b", &mut key)?;
+/// let tag = keyspring::poly1305::mac(&key, b"Cryptographic Forum Research Group");
+/// assert_eq!(hex::encode(tag), "a8061dc1305136c6c22b8baf0c0127a9");
+/// # Ok::<(), hex::FromHexError>(())
+/// ```
+#[must_use]
+pub fn mac(key: &[u8; 32], msg: &[u8]) -> [u8; 16] {
+    let mut accumulator = Accumulator::new(Core::new(), key);
+    let (blocks, rest) = msg.as_chunks::<16>();
+    accumulator.blocks(blocks);
+    if !rest.is_empty() {
+        accumulator.state.last(rest);
+    }
+    accumulator.tag()
+}
+
+#[cfg(test)]
+mod tests;

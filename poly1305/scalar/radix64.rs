@@ -1,0 +1,86 @@
+//! Three limbs of 64 bits, the top one short.
+//!
+//! ```text
+//! for each block m:  h = (h + m + 2^128) * r  mod 2^130 - 5
+//! ```
+//!
+//! 1. r is clamped: r0, r1 < 2^60, and r1 is a multiple of 4. What a product has at 2^128 and above
+//!    wraps as 2^130 = 5: h1 r1 2^128 = h1 (5 r1 / 4), and 5 r1 / 4 = r1 + r1 / 4 is exact.
+//! 2. h is only reduced in part: h2 <= 4 between blocks. It is 6 at the most after adding a block,
+//!    so h2 r0 < 2^63 and each sum of products stays below 2^127.
+
+use zeroize::Zeroize;
+
+use super::{CLAMP, WHOLE, pad};
+
+/// The accumulator h and the key r.
+#[derive(Clone)]
+pub(crate) struct State {
+    h: [u64; 3],
+    r: [u64; 2],
+}
+
+impl State {
+    pub(crate) fn new(r: &[u8; 16]) -> Self {
+        let r = u128::from_le_bytes(*r) & CLAMP;
+        Self { h: [0; 3], r: [r as u64, (r >> 64) as u64] }
+    }
+
+    /// Takes in whole blocks.
+    #[inline]
+    pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
+        let mut h = self.h;
+        for block in blocks {
+            h = step(h, self.r, block, WHOLE);
+        }
+        self.h = h;
+    }
+
+    /// Takes in a last block of 1 to 15 bytes.
+    pub(crate) fn last(&mut self, bytes: &[u8]) {
+        self.h = step(self.h, self.r, &pad(bytes), 0);
+    }
+
+    /// The tag: h reduced in full, plus s, modulo 2^128.
+    pub(crate) fn tag(&self, s: &[u8; 16]) -> [u8; 16] {
+        let [h0, h1, h2] = self.h;
+        // h2 <= 4, so h < 2 p, and h >= p exactly where h + 5 reaches bit 130.
+        let low = u128::from(h1) << 64 | u128::from(h0);
+        let (reduced, carry) = low.overflowing_add(5);
+        let reaches = (h2 + u64::from(carry)) >> 2;
+        let mask = u128::from(reaches).wrapping_neg();
+        let h = low & !mask | reduced & mask;
+        h.wrapping_add(u128::from_le_bytes(*s)).to_le_bytes()
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.h.zeroize();
+        self.r.zeroize();
+    }
+}
+
+/// `(h + block + top * 2^128) * r`, reduced in part.
+#[inline(always)]
+fn step([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16], top: u64) -> [u64; 3] {
+    let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
+
+    let block = u128::from_le_bytes(*block);
+    let (h0, carry) = h0.overflowing_add(block as u64);
+    let (h1, carry_a) = h1.overflowing_add((block >> 64) as u64);
+    let (h1, carry_b) = h1.overflowing_add(u64::from(carry));
+    let h2 = h2 + u64::from(carry_a) + u64::from(carry_b) + top;
+
+    let s1 = r1 + (r1 >> 2);
+    let d0 = wide(h0, r0) + wide(h1, s1);
+    let d1 = wide(h0, r1) + wide(h1, r0) + u128::from(h2 * s1) + (d0 >> 64);
+    let d2 = h2 * r0 + (d1 >> 64) as u64;
+
+    // What d2 has above its two low bits stands for multiples of 2^130: 5 times that is added at
+    // the bottom.
+    let wrapped = (d2 >> 2) + (d2 & !3);
+    let (h0, carry) = (d0 as u64).overflowing_add(wrapped);
+    let (h1, carry) = (d1 as u64).overflowing_add(u64::from(carry));
+    [h0, h1, (d2 & 3) + u64::from(carry)]
+}

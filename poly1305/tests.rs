@@ -1,0 +1,181 @@
+//! Every row and both radices against big integers.
+
+use std::vec::Vec;
+use std::{format, println, vec};
+
+use num_bigint::BigUint;
+use proptest::prelude::*;
+
+use super::backend::TABLE;
+use super::scalar::{radix26, radix64};
+use super::*;
+use crate::cpu::usable;
+
+/// RFC 8439, section 2.5.1, as it stands there.
+fn model(key: &[u8; 32], message: &[u8]) -> [u8; 16] {
+    let p = (BigUint::from(1u8) << 130) - 5u8;
+    let clamp = BigUint::from(0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff_u128);
+    let r = BigUint::from_bytes_le(&key[..16]) & clamp;
+    let s = BigUint::from_bytes_le(&key[16..]);
+    let mut h = BigUint::ZERO;
+    for block in message.chunks(16) {
+        let mut block = block.to_vec();
+        block.push(1);
+        h = (h + BigUint::from_bytes_le(&block)) * &r % &p;
+    }
+    let mut tag = (h + s).to_bytes_le();
+    tag.resize(16, 0);
+    *tag.first_chunk().unwrap()
+}
+
+/// One way to a tag of a message in whole blocks and a last piece.
+struct Way {
+    name: &'static str,
+    tag: fn(&[u8; 32], &[[u8; 16]], &[u8]) -> [u8; 16],
+}
+
+macro_rules! radix {
+    ($name:literal, $state:ty) => {
+        Way {
+            name: $name,
+            tag: |key, blocks, last| {
+                let mut state = <$state>::new(key[..16].try_into().unwrap());
+                state.blocks(blocks);
+                if !last.is_empty() {
+                    state.last(last);
+                }
+                state.tag(key[16..].try_into().unwrap())
+            },
+        }
+    };
+}
+
+const RADICES: [Way; 2] =
+    [radix!("radix 2^64", radix64::State), radix!("radix 2^26", radix26::State)];
+
+/// Checks both radices and every row on a message.
+#[track_caller]
+fn check(key: &[u8; 32], message: &[u8]) {
+    let expected = model(key, message);
+    let (blocks, last) = message.as_chunks();
+    for way in &RADICES {
+        let tag = (way.tag)(key, blocks, last);
+        assert_eq!(tag, expected, "{} length {} key {key:x?}", way.name, message.len());
+    }
+    for row in usable(TABLE) {
+        let core = Core::on(row);
+        let mut poly = Poly1305::over(Accumulator::new(core, key));
+        poly.update(message);
+        let case = format!("{} length {} key {key:x?}", core.name(), message.len());
+        assert_eq!(poly.finalize(), expected, "{case}");
+    }
+}
+
+fn key_of(r: u128) -> [u8; 32] {
+    let mut key = [0xff; 32];
+    key[..16].copy_from_slice(&r.to_le_bytes());
+    key
+}
+
+#[test]
+fn every_length_gives_the_models_tag() {
+    let message: Vec<u8> = (0..1100).map(|i| (i % 251) as u8).collect();
+    let key = core::array::from_fn(|i| 0xff - i as u8 * 5);
+    for len in 0..=message.len() {
+        check(&key, &message[..len]);
+    }
+}
+
+/// The edges of the limbs of every radix: in r, in the first block, in the blocks after it.
+#[test]
+fn limb_edges_give_the_models_tag() {
+    const CLAMPED: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
+    let rs = [1, 2, 4, 5, 1 << 26, 1 << 27, (1 << 28) - 1, CLAMPED, CLAMPED - 3, 1 << 44, 1 << 59];
+    let mut blocks = vec![0, u128::MAX, (1 << 44) - 1, (1 << 45) - 1, (1 << 26) - 1, (1 << 27) - 1];
+    // Around p = 2^130 - 5, less the bit above a whole block.
+    blocks.extend((0..8).map(|i| u128::MAX - i));
+    let counts = (1..=33).chain([63, 64, 65, 80, 128]);
+    let mut cases = 0;
+    for count in counts {
+        for r in rs {
+            for first in &blocks {
+                for other in &blocks[..6] {
+                    let mut message = first.to_le_bytes().to_vec();
+                    for _ in 1..count {
+                        message.extend(other.to_le_bytes());
+                    }
+                    check(&key_of(r), &message);
+                    cases += 1;
+                }
+            }
+        }
+    }
+    println!("limb edges: {cases} messages, each on both radices and every row");
+    assert_eq!(cases, 38 * 11 * 14 * 6);
+}
+
+/// With r = 1 and one block h is the block: the last reduction sees every value around p.
+#[test]
+fn results_around_p_are_reduced() {
+    for i in 0..64 {
+        // 2^128 + m = p - i + 31 is out of reach of one block, so the sum of two goes there.
+        let mut message = u128::MAX.to_le_bytes().to_vec();
+        message.extend(u128::MAX.to_le_bytes());
+        message.extend((u128::MAX - i).to_le_bytes());
+        check(&key_of(1), &message);
+        message.truncate(32);
+        message.extend((i).to_le_bytes());
+        check(&key_of(1), &message);
+    }
+}
+
+#[test]
+fn cumulative_tags_of_all_ones_agree() {
+    let message = vec![0xff; 4096];
+    for len in (0..=512).chain([1023, 1024, 2048, 4095, 4096]) {
+        check(&[0xff; 32], &message[..len]);
+    }
+}
+
+#[test]
+fn a_wrong_tag_is_refused_whichever_bit_is_wrong() {
+    let mut tag = mac(&[3; 32], b"message");
+    for bit in 0..128 {
+        tag[bit / 8] ^= 1 << (bit % 8);
+        let mut poly = Poly1305::from_key(&[3; 32]);
+        poly.update(b"message");
+        assert_eq!(poly.verify(&tag), Err(Error(())), "bit {bit}");
+        tag[bit / 8] ^= 1 << (bit % 8);
+    }
+    let mut poly = Poly1305::from_key(&[3; 32]);
+    poly.update(b"message");
+    assert_eq!(poly.verify(&tag), Ok(()));
+}
+
+proptest! {
+    #[test]
+    fn random_messages_give_the_models_tag(
+        key in any::<[u8; 32]>(),
+        message in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        check(&key, &message);
+    }
+
+    /// However a message is split, and wherever it is padded inside.
+    #[test]
+    fn splits_give_the_tag_of_the_whole(
+        key in any::<[u8; 32]>(),
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..400), 0..12),
+    ) {
+        let mut poly = Poly1305::from_key(&key);
+        let mut whole = Vec::new();
+        for piece in &pieces {
+            poly.update(piece);
+            whole.extend_from_slice(piece);
+        }
+        prop_assert_eq!(poly.clone().finalize(), model(&key, &whole));
+        poly.pad();
+        whole.resize(whole.len().next_multiple_of(16), 0);
+        prop_assert_eq!(poly.finalize(), model(&key, &whole));
+    }
+}
