@@ -9,8 +9,7 @@
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
 //! inside a loop.
 
-use super::State;
-use super::backend::Backend;
+use super::backend::{Backend, Call};
 use super::isa::Isa;
 
 /// Where a kernel body puts its vectors.
@@ -39,7 +38,7 @@ pub(crate) trait Data: Sink + Sized {
     fn put(&mut self, keystream: &[u8]);
 
     /// The kernel of a row that works in this mode.
-    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self);
+    fn kernel(row: &Backend) -> Call<Self>;
 }
 
 /// Data that is a message: bytes to read besides those to write.
@@ -121,7 +120,7 @@ impl Data for InPlace<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+    fn kernel(row: &Backend) -> Call<Self> {
         row.in_place
     }
 }
@@ -198,7 +197,7 @@ impl Data for Into<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+    fn kernel(row: &Backend) -> Call<Self> {
         row.into
     }
 }
@@ -252,7 +251,7 @@ impl Data for Keystream<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> unsafe fn(&State, Option<&mut [u8; 64]>, Self) {
+    fn kernel(row: &Backend) -> Call<Self> {
         row.keystream
     }
 }

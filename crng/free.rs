@@ -1,5 +1,6 @@
 //! The free functions: what is drawn by every thread of a program.
 
+use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::RangeBounds;
 use std::vec::Vec;
@@ -18,6 +19,14 @@ use crate::fork::{self, Stamp};
 pub enum Mode {
     /// Nothing is kept between two calls: each asks the operating system.
     Direct,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Direct => "direct",
+        })
+    }
 }
 
 /// Up to this many bytes the operating system's are handed out as they are: one call of it is the

@@ -5,6 +5,10 @@
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
+#[cfg(target_arch = "x86_64")]
+mod isa;
+#[cfg(target_arch = "x86_64")]
+mod lanes26;
 pub(crate) mod scalar;
 
 use core::fmt;

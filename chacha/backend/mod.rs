@@ -11,8 +11,12 @@ use super::data::{Data, Mode, mode};
 use crate::cpu::{self, Memo, Row, Tuning, Usable};
 use crate::section;
 
-/// A kernel: puts the keystream from `state` on to the data. With a lead, block 0 goes there and
-/// the data starts with block 1. To call one is safe where its row's `usable()` holds.
+/// A kernel for data of some lifetime: puts the keystream from the state on to the data. With a
+/// lead, block 0 goes there and the data starts with block 1. To call one is safe where its row's
+/// `usable()` holds.
+pub(crate) type Call<D> = unsafe fn(&State, Option<&mut [u8; 64]>, D);
+
+/// A kernel for data of every lifetime.
 type Kernel<M> = unsafe fn(&State, Option<&mut [u8; 64]>, <M as Mode>::Data<'_>);
 
 /// One row of the table.

@@ -1,5 +1,8 @@
 //! The table of Poly1305 backends, the thresholds, and the choice.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
 use super::scalar;
 use crate::cpu::{self, Memo, Row, Usable};
 use crate::section;
@@ -31,13 +34,19 @@ impl Row for Backend {
 }
 
 /// Best first; the last row runs everywhere.
-pub(crate) static TABLE: &[Backend] = &[Backend {
+pub(crate) static TABLE: &[Backend] = &[
+    #[cfg(target_arch = "x86_64")]
+    avx2::ROW,
+    SCALAR,
+];
+
+const SCALAR: Backend = Backend {
     name: "scalar",
     level: 0,
     usable: || true,
     min_blocks: usize::MAX,
     blocks: scalar::State::blocks,
-}];
+};
 
 /// The Poly1305 dispatcher: length decides first, then the row.
 #[derive(Clone, Copy, Debug)]

@@ -54,6 +54,55 @@ impl State {
     }
 }
 
+/// The same numbers in five limbs of 26 bits, for the vector bodies.
+#[cfg(target_arch = "x86_64")]
+impl State {
+    /// The accumulator.
+    #[inline(always)]
+    pub(crate) fn limbs_26(&self) -> [u32; 5] {
+        limbs_26(self.h)
+    }
+
+    /// r, r^2, r^3, ...
+    #[inline(always)]
+    pub(crate) fn powers_26<const N: usize>(&self) -> [[u32; 5]; N] {
+        let mut power = [self.r[0], self.r[1], 0];
+        let mut powers = [limbs_26(power); N];
+        for limbs in &mut powers[1..] {
+            power = step(power, self.r, &[0; 16], 0);
+            *limbs = limbs_26(power);
+        }
+        powers
+    }
+
+    /// Sets the accumulator from limbs below 2^32. They are added, never put side by side: a limb
+    /// may reach into the next.
+    #[inline(always)]
+    pub(crate) fn set_limbs_26(&mut self, limbs: [u64; 5]) {
+        let [l0, l1, l2, l3, l4] = limbs.map(u128::from);
+        // Below 2^111.
+        let low = l0 + (l1 << 26) + (l2 << 52) + (l3 << 78);
+        let (low, carry) = low.overflowing_add(l4 << 104);
+        let top = (l4 >> 24) as u64 + u64::from(carry);
+        // As at the end of a step.
+        let (low, carry) = low.overflowing_add(u128::from(5 * (top >> 2)));
+        self.h = [low as u64, (low >> 64) as u64, (top & 3) + u64::from(carry)];
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn limbs_26([h0, h1, h2]: [u64; 3]) -> [u32; 5] {
+    const MASK: u64 = (1 << 26) - 1;
+    [
+        (h0 & MASK) as u32,
+        (h0 >> 26 & MASK) as u32,
+        ((h0 >> 52 | h1 << 12) & MASK) as u32,
+        (h1 >> 14 & MASK) as u32,
+        (h1 >> 40 | h2 << 24) as u32,
+    ]
+}
+
 impl Drop for State {
     fn drop(&mut self) {
         self.h.zeroize();

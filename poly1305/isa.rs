@@ -1,0 +1,50 @@
+//! What an instruction set must offer, so that the vector bodies can be written once.
+//!
+//! An implementor is a *token*: a type that can only be made where its instructions may run. A
+//! vector has [`Isa::LANES`] lanes of 64 bits, each with one limb of one number.
+
+use zeroize::Zeroize;
+
+/// A token and the vector operations that it allows.
+pub(crate) trait Isa: Copy {
+    /// A vector of 64-bit lanes.
+    type V: Copy + Zeroize;
+
+    /// How many lanes a vector has.
+    const LANES: usize;
+
+    /// Which block of a group each lane holds, after [`Isa::load`].
+    const ORDER: &'static [usize];
+
+    /// The same number in every lane.
+    fn splat(self, x: u64) -> Self::V;
+
+    /// One number for each lane.
+    fn lanes(self, x: impl Fn(usize) -> u64) -> Self::V;
+
+    /// The low and the high halves of a group of `LANES` blocks, in the order of [`Isa::ORDER`].
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer blocks.
+    fn load(self, blocks: &[[u8; 16]]) -> (Self::V, Self::V);
+
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    fn shift_left<const N: i32>(self, v: Self::V) -> Self::V;
+    fn shift_right<const N: i32>(self, v: Self::V) -> Self::V;
+
+    /// The product of the low 32 bits of each lane.
+    ///
+    /// The compiler knows this as a 64-bit product of masked operands, and drops a mask that it
+    /// proves needless; where the proof lies outside the loop, it then no longer finds the 32-bit
+    /// instruction and multiplies in three. [`Isa::forget`] keeps it from the proof.
+    fn multiply(self, a: Self::V, b: Self::V) -> Self::V;
+
+    /// The same vector, of whose bits the compiler knows nothing.
+    fn forget(self, v: Self::V) -> Self::V;
+
+    /// The sum of all lanes.
+    fn sum(self, v: Self::V) -> u64;
+}
