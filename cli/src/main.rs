@@ -1,0 +1,59 @@
+//! The program `keyspring`: session keys and random bytes on the command line.
+//!
+//! ```text
+//! args       what the user may say
+//! mint       the loop that makes keys and random bytes, a batch at a time
+//! output     standard output, or a file that appears whole or not at all
+//! signals    what ends the program early
+//! machine    what runs here, and whether it computes what it should
+//! failure    why a command ended early, and the exit code that says so
+//! ```
+
+#[cfg(not(unix))]
+compile_error!("keyspring-cli is for Unix: it stands on file modes, signals and descriptors");
+
+mod args;
+mod failure;
+mod machine;
+mod mint;
+mod output;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::args::{Cli, Command};
+use self::failure::Failure;
+use self::mint::mint;
+use self::output::Output;
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    signals::catch_file_size_limit();
+    match command {
+        Command::Keygen { count, size, format, destination } => {
+            let mut output = Output::open(&destination, format)?;
+            mint(count, size, format, &mut output)?;
+            output.finish()
+        }
+        Command::Rand { bytes, format, destination } => {
+            if bytes.is_none() && destination.file().is_some() {
+                let message = "a file can't hold an endless stream; say how many BYTES it shall be";
+                return Err(Failure::Usage(message.into()));
+            }
+            let mut output = Output::open(&destination, format)?;
+            // At a gigabyte a second, 2^64 - 1 bytes last for five centuries.
+            mint(1, bytes.unwrap_or(u64::MAX), format, &mut output)?;
+            output.finish()
+        }
+        Command::Info => machine::info(),
+        Command::Selftest => machine::self_test(),
+    }
+}
