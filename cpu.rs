@@ -209,6 +209,8 @@ impl Identity {
 pub(crate) struct Forced {
     pub(crate) level: u8,
     pub(crate) tuning: Tuning,
+    /// Whether vector kernels run wherever they can, not only where they pay.
+    pub(crate) no_threshold: bool,
 }
 
 #[cfg(feature = "force-backend")]

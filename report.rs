@@ -121,7 +121,8 @@ mod forcing {
     use crate::cpu::{Forced, Tuning, set_forced};
 
     /// Holds this thread to a backend: until the guard is dropped, every table takes its best row
-    /// not above the one named. A name may carry a tuning: `"avx2+zen5"`.
+    /// not above the one named. A name may carry a tuning, `"avx2+zen5"`, or ask for the vector
+    /// kernels wherever they can run, not only where they pay: `"avx2+no-threshold"`.
     ///
     /// Key objects keep the backend that was in force when they were made.
     ///
@@ -140,16 +141,20 @@ mod forcing {
     /// # Ok::<(), keyspring::cpu::UnknownBackend>(())
     /// ```
     pub fn force(name: &str) -> Result<Guard, UnknownBackend> {
-        let (backend, tuning) = name.split_once('+').unwrap_or((name, Tuning::Plain.name()));
-        let level = (0..=u8::MAX).find(|level| level_name(*level) == Some(backend));
-        let tuning = Tuning::ALL.into_iter().find(|known| known.name() == tuning);
-        match (level, tuning) {
-            (Some(level), Some(tuning)) => {
-                let before = set_forced(Some(Forced { level, tuning }));
-                Ok(Guard { before, not_send: PhantomData })
+        let mut parts = name.split('+');
+        let backend = parts.next();
+        let level = (0..=u8::MAX).find(|level| backend.is_some() && level_name(*level) == backend);
+        let level = level.ok_or(UnknownBackend(()))?;
+        let mut forced = Forced { level, tuning: Tuning::Plain, no_threshold: false };
+        for part in parts {
+            if part == "no-threshold" {
+                forced.no_threshold = true;
+                continue;
             }
-            _ => Err(UnknownBackend(())),
+            let tuning = Tuning::ALL.into_iter().find(|tuning| tuning.name() == part);
+            forced.tuning = tuning.ok_or(UnknownBackend(()))?;
         }
+        Ok(Guard { before: set_forced(Some(forced)), not_send: PhantomData })
     }
 
     /// Puts back on drop what was in force before.

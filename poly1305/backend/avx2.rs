@@ -14,8 +14,14 @@ use crate::poly1305::scalar::State;
 
 cpufeatures::new!(avx2, "avx2");
 
-pub(super) const ROW: Backend =
-    Backend { name: "avx2", level: 20, usable: avx2::get, min_blocks: MIN_BLOCKS, blocks };
+pub(super) const ROW: Backend = Backend {
+    name: "avx2",
+    level: 20,
+    usable: avx2::get,
+    min_blocks: MIN_BLOCKS,
+    least_blocks: Avx2::LANES,
+    blocks,
+};
 
 /// 384 bytes. On Zen 3 (EPYC 7003), the powers of r and the fold cost as much as the scalar code
 /// needs for 16 to 20 blocks; from 24 on the vectors win at every count, whatever goes before the

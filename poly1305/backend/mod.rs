@@ -15,6 +15,8 @@ pub(crate) struct Backend {
     usable: fn() -> bool,
     /// From how many blocks on the row's kernel costs less than the scalar path.
     min_blocks: usize,
+    /// The fewest blocks that the kernel can take.
+    least_blocks: usize,
     /// Takes in whole blocks. To call it is safe where `usable()` holds.
     blocks: unsafe fn(&mut scalar::State, &[[u8; 16]]),
 }
@@ -45,6 +47,7 @@ const SCALAR: Backend = Backend {
     level: 0,
     usable: || true,
     min_blocks: usize::MAX,
+    least_blocks: usize::MAX,
     blocks: scalar::State::blocks,
 };
 
@@ -52,6 +55,7 @@ const SCALAR: Backend = Backend {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Core {
     row: Usable<Backend>,
+    min_blocks: usize,
 }
 
 impl Core {
@@ -59,12 +63,23 @@ impl Core {
     #[inline]
     pub(crate) fn new() -> Self {
         static MEMO: Memo = Memo::new();
-        Self { row: cpu::choose(TABLE, &MEMO) }
+        let core = Self::on(cpu::choose(TABLE, &MEMO));
+        #[cfg(feature = "force-backend")]
+        if cpu::forced().is_some_and(|forced| forced.no_threshold) {
+            return core.without_threshold();
+        }
+        core
     }
 
     /// A given row.
     pub(crate) fn on(row: Usable<Backend>) -> Self {
-        Self { row }
+        Self { row, min_blocks: row.min_blocks }
+    }
+
+    /// The row's kernel wherever it can run.
+    #[cfg(any(test, feature = "force-backend"))]
+    pub(crate) fn without_threshold(self) -> Self {
+        Self { min_blocks: self.row.least_blocks, ..self }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -73,19 +88,20 @@ impl Core {
 
     /// The bytes from which on the row's kernel runs, if it is not the scalar one.
     pub(crate) fn threshold(self) -> Option<usize> {
-        self.row.min_blocks.checked_mul(16)
+        self.min_blocks.checked_mul(16)
     }
 
     /// Takes in whole blocks, in sections. A short message is a direct call that never looks at
-    /// the table.
+    /// the table, and so is a short end of a long one.
     #[inline]
     pub(crate) fn blocks(self, state: &mut scalar::State, blocks: &[[u8; 16]]) {
-        if blocks.len() < self.row.min_blocks {
-            return state.blocks(blocks);
-        }
         for blocks in blocks.chunks(section::POLY1305_BYTES / 16) {
-            // SAFETY: the row was found usable.
-            unsafe { (self.row.blocks)(state, blocks) };
+            if blocks.len() < self.min_blocks {
+                state.blocks(blocks);
+            } else {
+                // SAFETY: the row was found usable.
+                unsafe { (self.row.blocks)(state, blocks) };
+            }
         }
     }
 }
