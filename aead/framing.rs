@@ -17,9 +17,13 @@ pub(super) fn check(len: usize) -> Result<(), Error> {
     if len as u64 > MAX_LEN { Err(Error(())) } else { Ok(()) }
 }
 
-/// The sum of the parts' lengths.
+/// The length of the parts together.
 pub(super) fn total(parts: &[&[u8]]) -> Result<usize, Error> {
-    parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.len())).ok_or(Error(()))
+    sum(parts.iter().map(|part| part.len()))
+}
+
+fn sum(mut lengths: impl Iterator<Item = usize>) -> Result<usize, Error> {
+    lengths.try_fold(0usize, usize::checked_add).ok_or(Error(()))
 }
 
 /// The last block that is authenticated.
@@ -50,5 +54,7 @@ mod tests {
     fn parts_that_overflow_a_length_are_refused() {
         assert_eq!(total(&[]), Ok(0));
         assert_eq!(total(&[b"ab", b"", b"c"]), Ok(3));
+        assert_eq!(sum([usize::MAX, 0].into_iter()), Ok(usize::MAX));
+        assert_eq!(sum([usize::MAX, 1].into_iter()), Err(Error(())));
     }
 }

@@ -25,6 +25,10 @@ impl Cores {
 /// The double rounds of ChaCha20.
 const DOUBLE_ROUNDS: u32 = 10;
 
+/// The longest message that is opened with keystream made ahead: with block 0, eight blocks, one
+/// pass of the AVX2 row.
+const SHORT: usize = 7 * 64;
+
 /// A key and a nonce.
 pub(super) struct Whole {
     /// At block 0, which makes the Poly1305 key; the message starts with block 1.
@@ -43,25 +47,24 @@ impl Whole {
     /// ```text
     /// for each section:  encrypt it, then authenticate it while it is in the cache
     /// ```
-    pub(super) fn seal<M: Message>(mut self, aad: &[u8], mut message: M) -> [u8; 16] {
+    pub(super) fn seal<M: Message>(self, aad: &[u8], mut message: M) -> [u8; 16] {
         let len = message.len();
         // Block 0 comes out of the same pass as the first blocks of the message.
         let mut n = len.min(AEAD_BYTES);
         let mut block = [0; 64];
-        self.cores.chacha.run(&self.state, Some(&mut block), message.window(0, n));
+        self.cores.chacha.run(&self.state, 0, Some(&mut block), message.window(0, n));
         let mut mac = self.authenticator(&mut block);
         mac.padded(aad);
-        self.state.advance(1);
         let mut at = 0;
         loop {
             mac.padded(&message.output()[at..at + n]);
-            self.state.advance((n / 64) as u64);
             at += n;
             if at == len {
                 break;
             }
             n = (len - at).min(AEAD_BYTES);
-            self.cores.chacha.run(&self.state, None, message.window(at, n));
+            let first = 1 + (at / 64) as u64;
+            self.cores.chacha.run(&self.state, first, None, message.window(at, n));
         }
         mac.blocks(&[framing::lengths(aad.len(), len)]);
         mac.tag()
@@ -69,18 +72,25 @@ impl Whole {
 
     /// Checks the tag of a ciphertext, and only then decrypts it. Returns whether the tag was
     /// right; nothing is written if it was not.
-    pub(super) fn open<M: Message>(mut self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
+    pub(super) fn open<M: Message>(self, aad: &[u8], mut message: M, tag: &[u8; 16]) -> bool {
+        // The keystream of a short message comes out of the same pass as block 0, and waits.
+        let mut keystream = [0; SHORT];
+        let len = message.len();
+        let ahead = if len <= SHORT { len } else { 0 };
         let mut block = [0; 64];
-        self.cores.chacha.run(&self.state, Some(&mut block), Keystream(&mut []));
+        let chacha = self.cores.chacha;
+        chacha.run(&self.state, 0, Some(&mut block), Keystream(&mut keystream[..ahead]));
         let mut mac = self.authenticator(&mut block);
         mac.padded(aad);
         mac.padded(message.input());
-        mac.blocks(&[framing::lengths(aad.len(), message.len())]);
+        mac.blocks(&[framing::lengths(aad.len(), len)]);
         let right = tags_are_equal(&mac.tag(), tag);
-        if right {
-            self.state.advance(1);
-            self.cores.chacha.run(&self.state, None, message);
+        if right && ahead == len {
+            message.put(&keystream[..len]);
+        } else if right {
+            chacha.run(&self.state, 1, None, message);
         }
+        keystream.as_mut_slice().zeroize();
         right
     }
 

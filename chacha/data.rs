@@ -37,6 +37,18 @@ pub(crate) trait Data: Sink + Sized {
     /// Puts `keystream` to as many of the first bytes, no more of them than there are.
     fn put(&mut self, keystream: &[u8]);
 
+    /// As [`Data::put`], a vector at a time as far as they go.
+    #[inline(always)]
+    fn put_all<I: Isa>(&mut self, isa: I, keystream: &[u8]) {
+        let whole = keystream.len() - keystream.len() % I::BYTES;
+        let mut at = 0;
+        while at < whole {
+            self.window(at, I::BYTES).put_vector(isa, 0, isa.load(&keystream[at..]));
+            at += I::BYTES;
+        }
+        self.window(at, keystream.len() - at).put(&keystream[at..]);
+    }
+
     /// The kernel of a row that works in this mode.
     fn kernel(row: &Backend) -> Call<Self>;
 }

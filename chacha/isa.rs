@@ -5,6 +5,11 @@
 //! [`Isa::QUADS`] lanes of 128 bits; a *row* is one row of the state matrix (four words) in each
 //! of these lanes.
 
+use super::State;
+#[cfg(doc)]
+use super::shapes;
+use super::shapes::Scratch;
+
 /// A token and the vector operations that it allows.
 pub(crate) trait Isa: Copy {
     /// A vector of 32-bit words.
@@ -17,6 +22,10 @@ pub(crate) trait Isa: Copy {
     /// `3 * QUADS + 1`.
     const WIDE_FROM: usize;
 
+    /// Whether the vertical body runs four quarter rounds step by step, or one after the other: what
+    /// makes the compiler spill less.
+    const SIDE_BY_SIDE: bool;
+
     /// The bytes of a vector.
     const BYTES: usize = 16 * Self::QUADS;
 
@@ -24,11 +33,10 @@ pub(crate) trait Isa: Copy {
     fn splat(self, word: u32) -> Self::V;
 
     /// The same row in each 128-bit lane.
-    fn row(self, words: &[u32; 4]) -> Self::V;
+    fn row(self, words: [u32; 4]) -> Self::V;
 
-    /// Adds `n` and the number of each 128-bit lane to the 64-bit counter in words 0 and 1 of that
-    /// lane.
-    fn count_row(self, row: Self::V, n: u64) -> Self::V;
+    /// The last row of consecutive blocks, one to a 128-bit lane, the first at `counter`.
+    fn last_row(self, counter: u64, nonce: u64) -> Self::V;
 
     /// The counters of consecutive blocks, one to a 32-bit lane, from `first` on: low and high
     /// words. The carry into the high word is each lane's own.
@@ -57,6 +65,9 @@ pub(crate) trait Isa: Copy {
     fn rotl8(self, v: Self::V) -> Self::V;
     fn rotl7(self, v: Self::V) -> Self::V;
 
+    /// [`shapes::edge`], compiled once for all modes.
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch);
+
     /// In each 128-bit lane, word `i` becomes word `i + 1`, `i + 2`, `i + 3` (mod 4).
     fn turn1(self, v: Self::V) -> Self::V;
     fn turn2(self, v: Self::V) -> Self::V;
@@ -71,16 +82,35 @@ pub(crate) trait Isa: Copy {
     fn transpose_quads(self, v: [Self::V; 4]) -> [Self::V; 4];
 }
 
-/// The quarter round (RFC 8439, section 2.1) on four vectors at once.
+/// The quarter round (RFC 8439, section 2.1) on four vectors.
 #[inline(always)]
-pub(crate) fn quarter_round<I: Isa>(isa: I, [a, b, c, d]: [I::V; 4]) -> [I::V; 4] {
-    let a = isa.add(a, b);
-    let d = isa.rotl16(isa.xor(d, a));
-    let c = isa.add(c, d);
-    let b = isa.rotl12(isa.xor(b, c));
-    let a = isa.add(a, b);
-    let d = isa.rotl8(isa.xor(d, a));
-    let c = isa.add(c, d);
-    let b = isa.rotl7(isa.xor(b, c));
-    [a, b, c, d]
+pub(crate) fn quarter_round<I: Isa>(isa: I, abcd: [I::V; 4]) -> [I::V; 4] {
+    let [abcd] = quarter_rounds(isa, [abcd]);
+    abcd
+}
+
+/// `N` quarter rounds, step by step.
+#[inline(always)]
+pub(crate) fn quarter_rounds<I: Isa, const N: usize>(
+    isa: I,
+    mut x: [[I::V; 4]; N],
+) -> [[I::V; 4]; N] {
+    macro_rules! step {
+        ($to:literal += $from:literal, $xor:literal, $rotl:ident) => {
+            for x in &mut x {
+                x[$to] = isa.add(x[$to], x[$from]);
+            }
+            for x in &mut x {
+                x[$xor] = isa.xor(x[$xor], x[$to]);
+            }
+            for x in &mut x {
+                x[$xor] = isa.$rotl(x[$xor]);
+            }
+        };
+    }
+    step!(0 += 1, 3, rotl16);
+    step!(2 += 3, 1, rotl12);
+    step!(0 += 1, 3, rotl8);
+    step!(2 += 3, 1, rotl7);
+    x
 }

@@ -30,7 +30,7 @@ use self::data::{Data, InPlace, Keystream};
 /// `"expand 32-byte k"` (RFC 8439, section 2.3).
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The state matrix at some block, and how many double rounds it goes through.
+/// The state matrix at block 0, and how many double rounds it goes through.
 ///
 /// ```text
 /// constant  constant  constant  constant
@@ -40,75 +40,57 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 /// counter   counter   nonce     nonce        64-bit counter (legacy, XChaCha20)
 /// ```
 ///
-/// Both layouts go through the same kernels: the counter is words 12 and 13 as one 64-bit number.
-/// Under a 32-bit counter nothing ever carries into word 13, since a caller must not ask for a
-/// block past the last.
+/// Both layouts go through the same kernels: words 12 and 13 are one 64-bit number, to which the
+/// number of a block is added. Under a 32-bit counter nothing ever carries into word 13, since a
+/// caller must not ask for a block past the last.
 #[derive(Clone)]
 pub(crate) struct State {
-    words: [u32; 16],
+    key: [u32; 8],
+    /// Words 12 and 13.
+    counter: u64,
+    /// Words 14 and 15.
+    nonce: u64,
     double_rounds: u32,
 }
 
 impl State {
-    fn new(key: &[u8; 32], tail: [u32; 4], double_rounds: u32) -> Self {
-        let mut words = [0; 16];
-        words[..4].copy_from_slice(&CONSTANTS);
-        for (word, bytes) in words[4..12].iter_mut().zip(key.as_chunks().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
-        words[12..].copy_from_slice(&tail);
-        Self { words, double_rounds }
+    #[inline(always)]
+    fn new(key: &[u8; 32], counter: u64, nonce: u64, double_rounds: u32) -> Self {
+        Self { key: words(key), counter, nonce, double_rounds }
     }
 
     /// The layout of RFC 8439, at a block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with_nonce_96(
         key: &[u8; 32],
         nonce: &[u8; 12],
         counter: u32,
         double_rounds: u32,
     ) -> Self {
-        let [a, b, c] = words(nonce);
-        Self::new(key, [counter, a, b, c], double_rounds)
+        let [a, b, c] = words(nonce).map(u64::from);
+        Self::new(key, a << 32 | u64::from(counter), c << 32 | b, double_rounds)
     }
 
     /// The original layout (Bernstein, 2008), at block 0.
     fn with_nonce_64(key: &[u8; 32], nonce: &[u8; 8], double_rounds: u32) -> Self {
-        let [a, b] = words(nonce);
-        Self::new(key, [0, 0, a, b], double_rounds)
+        Self::new(key, 0, u64::from_le_bytes(*nonce), double_rounds)
     }
 
+    /// The matrix of a block.
     #[inline(always)]
-    fn words(&self) -> &[u32; 16] {
-        &self.words
-    }
-
-    #[inline(always)]
-    fn rows(&self) -> [&[u32; 4]; 4] {
-        let (rows, _) = self.words.as_chunks();
-        [&rows[0], &rows[1], &rows[2], &rows[3]]
-    }
-
-    #[inline(always)]
-    fn double_rounds(&self) -> u32 {
-        self.double_rounds
-    }
-
-    #[inline(always)]
-    fn counter(&self) -> u64 {
-        u64::from(self.words[13]) << 32 | u64::from(self.words[12])
-    }
-
-    /// Moves on by a number of blocks.
-    pub(crate) fn advance(&mut self, blocks: u64) {
-        let counter = self.counter().wrapping_add(blocks);
-        (self.words[12], self.words[13]) = (counter as u32, (counter >> 32) as u32);
+    fn words(&self, block: u64) -> [u32; 16] {
+        let counter = self.counter.wrapping_add(block);
+        let [k0, k1, k2, k3, k4, k5, k6, k7] = self.key;
+        let [c0, c1, c2, c3] = CONSTANTS;
+        let [low, high] = [counter as u32, (counter >> 32) as u32];
+        let [n0, n1] = [self.nonce as u32, (self.nonce >> 32) as u32];
+        [c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, low, high, n0, n1]
     }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.words.as_mut_slice().zeroize();
+        self.key.as_mut_slice().zeroize();
     }
 }
 
@@ -186,9 +168,8 @@ impl Stream {
         let mut taken = 0;
         if len > 0 && (offset > 0 || len < 64) {
             if !(offset > 0 && self.buffered) {
-                let mut state = self.start.clone();
-                state.advance(self.position / 64);
-                self.core.run(&state, Some(&mut self.block), Keystream(&mut []));
+                let block = self.position / 64;
+                self.core.run(&self.start, block, Some(&mut self.block), Keystream(&mut []));
             }
             taken = len.min(64 - offset);
             data.window(0, taken).put(&self.block[offset..offset + taken]);
@@ -198,10 +179,8 @@ impl Stream {
         // 2. The rest by the kernels. A block that it ends in the middle of is made again when the
         //    next piece asks for it, which a message in one piece never does.
         if taken < len {
-            let mut state = self.start.clone();
-            state.advance(self.position / 64);
             let (_, data) = data.split_at(taken);
-            self.core.run(&state, None, data);
+            self.core.run(&self.start, self.position / 64, None, data);
             self.position = end;
             self.buffered = false;
         }
@@ -254,6 +233,7 @@ macro_rules! cipher {
 
             /// Starts the keystream of a key and a nonce at byte 0.
             #[must_use]
+            #[inline]
             pub fn from_key(key: &[u8; 32], nonce: &[u8; $nonce_len]) -> Self {
                 let new: fn(Core, &[u8; 32], &[u8; $nonce_len]) -> Stream = $new;
                 Self(new(Core::new(), key, nonce))
@@ -371,13 +351,16 @@ pub(crate) fn split_xnonce(nonce: &[u8; 24]) -> (&[u8; 16], &[u8; 8]) {
 /// ```
 #[must_use]
 pub fn hchacha20(key: &[u8; 32], input: &[u8; 16]) -> [u8; 32] {
-    let mut state = State::new(key, words(input), 10);
-    scalar::double_rounds(&mut state.words, 10);
+    let [a, b, c, d] = words(input).map(u64::from);
+    let state = State::new(key, b << 32 | a, d << 32 | c, 10);
+    let mut words = state.words(0);
+    scalar::double_rounds(&mut words, 10);
     let mut out = [0; 32];
-    let kept = state.words[..4].iter().chain(&state.words[12..]);
+    let kept = words[..4].iter().chain(&words[12..]);
     for (bytes, word) in out.chunks_exact_mut(4).zip(kept) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
+    words.as_mut_slice().zeroize();
     out
 }
 
@@ -397,7 +380,7 @@ pub fn hchacha20(key: &[u8; 32], input: &[u8; 16]) -> [u8; 32] {
 pub fn block(key: &[u8; 32], counter: u32, nonce: &[u8; 12]) -> [u8; 64] {
     let mut block = [0; 64];
     let state = State::with_nonce_96(key, nonce, counter, 10);
-    Core::new().run(&state, Some(&mut block), Keystream(&mut []));
+    Core::new().run(&state, 0, Some(&mut block), Keystream(&mut []));
     block
 }
 

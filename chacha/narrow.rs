@@ -15,9 +15,9 @@
 //! A *chain* is one such group of four rows. Several chains run side by side to hide the latency of
 //! one; a whole half round of one chain comes before the next chain's.
 
-use super::State;
 use super::data::Sink;
 use super::isa::{Isa, quarter_round};
+use super::{CONSTANTS, State};
 
 /// Puts the keystream of `CHAINS * QUADS` blocks from block `first` on to `sink`.
 #[inline(always)]
@@ -27,15 +27,16 @@ pub(crate) fn pass<I: Isa, S: Sink, const CHAINS: usize>(
     first: u64,
     sink: &mut S,
 ) {
-    let [a, b, c, d] = state.rows();
-    let d = isa.row(d);
-    let mut start = [[isa.row(a), isa.row(b), isa.row(c), d]; CHAINS];
+    let [k0, k1, k2, k3, k4, k5, k6, k7] = state.key;
+    let (a, b, c) = (isa.row(CONSTANTS), isa.row([k0, k1, k2, k3]), isa.row([k4, k5, k6, k7]));
+    let mut start = [[a, b, c, a]; CHAINS];
     for (chain, rows) in start.iter_mut().enumerate() {
-        rows[3] = isa.count_row(d, first + (chain * I::QUADS) as u64);
+        let block = first.wrapping_add((chain * I::QUADS) as u64);
+        rows[3] = isa.last_row(state.counter.wrapping_add(block), state.nonce);
     }
 
     let mut rows = start;
-    for _ in 0..state.double_rounds() {
+    for _ in 0..state.double_rounds {
         for row in &mut rows {
             let [a, b, c, d] = quarter_round(isa, *row);
             *row = [isa.turn3(a), b, isa.turn1(c), isa.turn2(d)];

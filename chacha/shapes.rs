@@ -5,82 +5,84 @@
 //! body            one chain    two chains   three        vertical, 4 QUADS blocks
 //! ```
 //!
-//! A vertical pass of whole blocks writes straight to the data. The first pass of a call that wants
-//! block 0 apart, and the last pass, go through an [`Edge`].
+//! A vertical pass of whole blocks writes straight to the data. What is shorter, and the first pass
+//! of a call that wants a block apart, goes through a scratch buffer that is wiped: its kernel is
+//! compiled once for all modes.
 
 use zeroize::Zeroize;
 
-use super::data::{Data, Sink};
+use super::data::{Data, Keystream};
 use super::isa::Isa;
 use super::{State, narrow, wide};
 
-/// The whole of a kernel call: block 0 to `lead` if there is one, the blocks after it to `data`.
+/// Room for the longest pass of any backend.
+pub(super) type Scratch = [u8; 64 * 8];
+
+/// The whole of a kernel call: the blocks from `first` on, one to `lead` if there is one, the others
+/// to `data`.
 #[inline(always)]
-pub(crate) fn run<I: Isa, D: Data>(
+pub(super) fn run<I: Isa, D: Data>(
     isa: I,
     state: &State,
-    mut lead: Option<&mut [u8; 64]>,
+    mut first: u64,
+    lead: Option<&mut [u8; 64]>,
     mut data: D,
 ) {
-    let wide_bytes = 64 * 4 * I::QUADS;
-    let (mut first, mut at) = (0, 0);
-    loop {
-        let rest = data.len() - at;
-        if lead.is_none() {
-            if rest == 0 {
-                return;
-            }
-            if rest >= wide_bytes {
-                wide::pass(isa, state, first, &mut data.window(at, wide_bytes));
-                first += 4 * I::QUADS as u64;
-                at += wide_bytes;
-                continue;
-            }
-        }
-        let lead = lead.take();
-        let apart = if lead.is_some() { 64 } else { 0 };
-        let blocks = (apart + rest).div_ceil(64);
-        let mut edge = Edge { lead, data: data.window(at, rest) };
-        let made = if blocks >= I::WIDE_FROM {
-            wide::pass(isa, state, first, &mut edge);
-            4 * I::QUADS
-        } else {
-            match blocks.div_ceil(I::QUADS) {
-                1 => narrow::pass::<I, _, 1>(isa, state, first, &mut edge),
-                2 => narrow::pass::<I, _, 2>(isa, state, first, &mut edge),
-                _ => narrow::pass::<I, _, 3>(isa, state, first, &mut edge),
-            }
-            // Below WIDE_FROM three chains are enough, so this was the last pass.
-            blocks
-        };
-        first += made as u64;
-        at += rest.min(64 * made - apart);
+    let wide_blocks = 4 * I::QUADS;
+    let mut at = 0;
+    if lead.is_some() {
+        let len = data.len().min(64 * (wide_blocks - 1));
+        short(isa, state, first, lead, data.window(0, len));
+        first = first.wrapping_add(wide_blocks as u64);
+        at = len;
+    }
+    while data.len() - at >= 64 * wide_blocks {
+        wide::pass(isa, state, first, &mut data.window(at, 64 * wide_blocks));
+        first = first.wrapping_add(wide_blocks as u64);
+        at += 64 * wide_blocks;
+    }
+    let rest = data.len() - at;
+    if rest > 0 {
+        short(isa, state, first, None, data.window(at, rest));
     }
 }
 
-/// Data whose first 64 bytes may lie apart, and that may end in the middle of a vector or before
-/// it: what is beyond the end is dropped.
-struct Edge<'a, D> {
-    lead: Option<&'a mut [u8; 64]>,
-    data: D,
+/// A lead and data that are one vertical pass at the most, together.
+#[inline(always)]
+fn short<I: Isa, D: Data>(
+    isa: I,
+    state: &State,
+    first: u64,
+    lead: Option<&mut [u8; 64]>,
+    mut data: D,
+) {
+    let apart = if lead.is_some() { 64 } else { 0 };
+    let mut scratch: Scratch = [0; 64 * 8];
+    isa.edge(state, first, (apart + data.len()).div_ceil(64), &mut scratch);
+    if let Some(lead) = lead {
+        lead.copy_from_slice(&scratch[..64]);
+    }
+    data.put_all(isa, &scratch[apart..apart + data.len()]);
+    scratch.as_mut_slice().zeroize();
 }
 
-impl<D: Data> Sink for Edge<'_, D> {
-    #[inline(always)]
-    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
-        let at = match &mut self.lead {
-            Some(lead) if at < 64 => return isa.store(&mut lead[at..], keystream),
-            Some(_) => at - 64,
-            None => at,
-        };
-        let rest = self.data.len().saturating_sub(at);
-        if rest >= I::BYTES {
-            self.data.put_vector(isa, at, keystream);
-        } else if rest > 0 {
-            let mut last = [0; 64];
-            isa.store(&mut last, keystream);
-            self.data.window(at, rest).put(&last[..rest]);
-            last.zeroize();
-        }
+/// Makes `blocks` blocks of keystream, at least 1 and at most a vertical pass. What `scratch` holds
+/// beyond is keystream too.
+#[inline(always)]
+pub(super) fn edge<I: Isa>(
+    isa: I,
+    state: &State,
+    first: u64,
+    blocks: usize,
+    scratch: &mut Scratch,
+) {
+    let keystream = &mut Keystream(scratch);
+    if blocks >= I::WIDE_FROM {
+        return wide::pass(isa, state, first, keystream);
+    }
+    match blocks.div_ceil(I::QUADS) {
+        1 => narrow::pass::<I, _, 1>(isa, state, first, keystream),
+        2 => narrow::pass::<I, _, 2>(isa, state, first, keystream),
+        _ => narrow::pass::<I, _, 3>(isa, state, first, keystream),
     }
 }

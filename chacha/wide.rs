@@ -14,27 +14,38 @@
 
 use super::State;
 use super::data::Sink;
-use super::isa::{Isa, quarter_round};
+use super::isa::{Isa, quarter_rounds};
 
 /// Puts the keystream of `4 * QUADS` blocks from block `first` on to `sink`.
 #[inline(always)]
 pub(crate) fn pass<I: Isa, S: Sink>(isa: I, state: &State, first: u64, sink: &mut S) {
-    let words = state.words();
+    let words = state.words(0);
     let mut x = [isa.splat(words[0]); 16];
     for i in 1..16 {
         x[i] = isa.splat(words[i]);
     }
-    let (low, high) = isa.count_lanes(state.counter().wrapping_add(first));
+    let (low, high) = isa.count_lanes(state.counter.wrapping_add(first));
     (x[12], x[13]) = (low, high);
 
-    macro_rules! quarter_rounds {
+    macro_rules! side_by_side {
         ($([$a:literal $b:literal $c:literal $d:literal])*) => {
-            $([x[$a], x[$b], x[$c], x[$d]] = quarter_round(isa, [x[$a], x[$b], x[$c], x[$d]]);)*
+            [$([x[$a], x[$b], x[$c], x[$d]]),*] =
+                quarter_rounds(isa, [$([x[$a], x[$b], x[$c], x[$d]]),*]);
         };
     }
-    for _ in 0..state.double_rounds() {
-        quarter_rounds!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
-        quarter_rounds!([0 5 10 15] [1 6 11 12] [2 7 8 13] [3 4 9 14]);
+    macro_rules! one_by_one {
+        ($([$a:literal $b:literal $c:literal $d:literal])*) => {
+            $(side_by_side!([$a $b $c $d]);)*
+        };
+    }
+    for _ in 0..state.double_rounds {
+        if I::SIDE_BY_SIDE {
+            side_by_side!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
+            side_by_side!([0 5 10 15] [1 6 11 12] [2 7 8 13] [3 4 9 14]);
+        } else {
+            one_by_one!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
+            one_by_one!([0 5 10 15] [1 6 11 12] [2 7 8 13] [3 4 9 14]);
+        }
     }
 
     for i in 0..16 {

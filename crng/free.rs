@@ -103,7 +103,7 @@ fn expand_key(key: &mut [u8; 32], dst: &mut [u8]) {
     let mut next = [0; 64];
     for chunk in dst.chunks_mut(KEY_BYTES) {
         let state = State::with_nonce_96(key, &[0; 12], 0, 10);
-        core.run(&state, Some(&mut next), Keystream(chunk));
+        core.run(&state, 0, Some(&mut next), Keystream(chunk));
         key.copy_from_slice(&next[..32]);
     }
     next.as_mut_slice().zeroize();

@@ -86,7 +86,7 @@ fn erase_key<const OUTPUT: usize>(core: Core, key: &mut [u8; 32], out: &mut [u8;
     let mut block = [0; 64];
     let (begin, rest) = out.split_at_mut(32);
     let state = State::with_nonce_96(key, &[0; 12], 0, 10);
-    core.run(&state, Some(&mut block), Keystream(rest));
+    core.run(&state, 0, Some(&mut block), Keystream(rest));
     let (next, first) = block.split_at(32);
     key.copy_from_slice(next);
     begin.copy_from_slice(first);

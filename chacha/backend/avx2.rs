@@ -1,17 +1,19 @@
 //! AVX2: 256-bit vectors, two 128-bit lanes.
 
+use core::arch::asm;
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64,
-    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_max_epu32,
-    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set_epi8, _mm256_set_epi32,
-    _mm256_set_epi64x, _mm256_set1_epi32, _mm256_shuffle_epi8, _mm256_shuffle_epi32,
-    _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_si256, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    __m256i, _mm_setr_epi32, _mm256_add_epi32, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi32,
+    _mm256_loadu_si256, _mm256_max_epu32, _mm256_or_si256, _mm256_permute2x128_si256,
+    _mm256_set_epi32, _mm256_set1_epi32, _mm256_setr_epi64x, _mm256_shuffle_epi8,
+    _mm256_shuffle_epi32, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_si256,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256,
 };
 
 use super::Backend;
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
+use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 
 cpufeatures::new!(avx2, "avx2");
@@ -27,13 +29,44 @@ pub(super) const ROW: Backend = Backend {
 };
 
 #[target_feature(enable = "avx2")]
-fn run<M: Mode>(state: &State, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
-    shapes::run(Avx2(()), state, lead, data);
+fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    shapes::run(Avx2::new(), state, first, lead, data);
 }
 
-/// The proof that AVX2 may be used: made in [`run`] alone.
+#[target_feature(enable = "avx2")]
+fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+    shapes::edge(Avx2::new(), state, first, blocks, scratch);
+}
+
+/// The proof that AVX2 may be used: made in [`Avx2::new`] alone. It carries the byte shuffles that
+/// rotate each word by 16 and by 8.
 #[derive(Clone, Copy)]
-struct Avx2(());
+struct Avx2 {
+    rotl16: __m256i,
+    rotl8: __m256i,
+}
+
+impl Avx2 {
+    /// The shuffles are hidden from the compiler. It would make two shuffles of the first, and pull
+    /// the second apart over the xor before it (893 against 834 TSC cycles a KiB on Zen 3).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new() -> Self {
+        const ROTL16: u128 = 0x0d0c_0f0e_0908_0b0a_0504_0706_0100_0302;
+        const ROTL8: u128 = 0x0e0d_0c0f_0a09_080b_0605_0407_0201_0003;
+        let hidden = |shuffle: u128| {
+            let (low, high) =
+                ((shuffle as u64).cast_signed(), ((shuffle >> 64) as u64).cast_signed());
+            let mut v = _mm256_setr_epi64x(low, high, low, high);
+            // SAFETY: there is no instruction; the register goes in and comes out.
+            unsafe {
+                asm!("/* {0} */", inout(ymm_reg) v, options(pure, nomem, nostack, preserves_flags));
+            }
+            v
+        };
+        Self { rotl16: hidden(ROTL16), rotl8: hidden(ROTL8) }
+    }
+}
 
 /// An intrinsic whose only requirement is AVX2.
 macro_rules! avx2 {
@@ -51,22 +84,25 @@ impl Isa for Avx2 {
     /// A fourth chain would hold 7 and 8 blocks, and the vertical pass of 8 costs less.
     const WIDE_FROM: usize = 7;
 
+    /// Zen 3: 2 % faster than side by side.
+    const SIDE_BY_SIDE: bool = false;
+
     #[inline(always)]
     fn splat(self, word: u32) -> __m256i {
         avx2!(_mm256_set1_epi32(word.cast_signed()))
     }
 
     #[inline(always)]
-    fn row(self, words: &[u32; 4]) -> __m256i {
-        // SAFETY: the array has 16 bytes, and the load needs no alignment.
-        let row = unsafe { _mm_loadu_si128(words.as_ptr().cast::<__m128i>()) };
-        avx2!(_mm256_broadcastsi128_si256(row))
+    fn row(self, words: [u32; 4]) -> __m256i {
+        let [a, b, c, d] = words.map(u32::cast_signed);
+        avx2!(_mm256_broadcastsi128_si256(_mm_setr_epi32(a, b, c, d)))
     }
 
     #[inline(always)]
-    fn count_row(self, row: __m256i, n: u64) -> __m256i {
-        let n = n.cast_signed();
-        avx2!(_mm256_add_epi64(row, _mm256_set_epi64x(0, n.wrapping_add(1), 0, n)))
+    fn last_row(self, counter: u64, nonce: u64) -> __m256i {
+        let next = counter.wrapping_add(1).cast_signed();
+        let (counter, nonce) = (counter.cast_signed(), nonce.cast_signed());
+        avx2!(_mm256_setr_epi64x(counter, nonce, next, nonce))
     }
 
     #[inline(always)]
@@ -105,13 +141,7 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     fn rotl16(self, v: __m256i) -> __m256i {
-        avx2!(_mm256_shuffle_epi8(
-            v,
-            _mm256_set_epi8(
-                13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0, 3, 2, 13, 12, 15, 14, 9, 8, 11, 10,
-                5, 4, 7, 6, 1, 0, 3, 2,
-            )
-        ))
+        avx2!(_mm256_shuffle_epi8(v, self.rotl16))
     }
 
     #[inline(always)]
@@ -121,18 +151,17 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     fn rotl8(self, v: __m256i) -> __m256i {
-        avx2!(_mm256_shuffle_epi8(
-            v,
-            _mm256_set_epi8(
-                14, 13, 12, 15, 10, 9, 8, 11, 6, 5, 4, 7, 2, 1, 0, 3, 14, 13, 12, 15, 10, 9, 8, 11,
-                6, 5, 4, 7, 2, 1, 0, 3,
-            )
-        ))
+        avx2!(_mm256_shuffle_epi8(v, self.rotl8))
     }
 
     #[inline(always)]
     fn rotl7(self, v: __m256i) -> __m256i {
         avx2!(_mm256_or_si256(_mm256_slli_epi32::<7>(v), _mm256_srli_epi32::<25>(v)))
+    }
+
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        avx2!(edge(state, first, blocks, scratch));
     }
 
     #[inline(always)]

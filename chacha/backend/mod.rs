@@ -11,13 +11,13 @@ use super::data::{Data, Mode, mode};
 use crate::cpu::{self, Memo, Row, Tuning, Usable};
 use crate::section;
 
-/// A kernel for data of some lifetime: puts the keystream from the state on to the data. With a
-/// lead, block 0 goes there and the data starts with block 1. To call one is safe where its row's
+/// A kernel for data of some lifetime: puts the keystream from a block on to the data. With a lead,
+/// that block goes there and the data starts with the next. To call one is safe where its row's
 /// `usable()` holds.
-pub(crate) type Call<D> = unsafe fn(&State, Option<&mut [u8; 64]>, D);
+pub(crate) type Call<D> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, D);
 
 /// A kernel for data of every lifetime.
-type Kernel<M> = unsafe fn(&State, Option<&mut [u8; 64]>, <M as Mode>::Data<'_>);
+type Kernel<M> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, <M as Mode>::Data<'_>);
 
 /// One row of the table.
 #[derive(Debug)]
@@ -79,40 +79,40 @@ impl Core {
         self.row.name
     }
 
-    /// Puts the keystream from `state` on to `data`, in sections. With a lead, block 0 goes there,
-    /// and the data starts with block 1.
+    /// Puts the keystream from block `first` on to `data`, in sections. With a lead, that block goes
+    /// there, and the data starts with the next.
     #[inline]
-    pub(crate) fn run<D: Data>(self, state: &State, mut lead: Option<&mut [u8; 64]>, mut data: D) {
-        if data.len() <= section::CHACHA20_BYTES {
-            return self.section(state, lead, data);
-        }
-        let mut state = state.clone();
+    pub(crate) fn run<D: Data>(
+        self,
+        state: &State,
+        mut first: u64,
+        mut lead: Option<&mut [u8; 64]>,
+        mut data: D,
+    ) {
         while data.len() > section::CHACHA20_BYTES {
-            let (head, tail) = data.split_at(section::CHACHA20_BYTES);
             let blocks = section::CHACHA20_BYTES / 64 + usize::from(lead.is_some());
-            self.section(&state, lead.take(), head);
-            state.advance(blocks as u64);
+            let (head, tail) = data.split_at(section::CHACHA20_BYTES);
+            self.section(state, first, lead.take(), head);
+            first = first.wrapping_add(blocks as u64);
             data = tail;
         }
-        self.section(&state, lead, data);
+        self.section(state, first, lead, data);
     }
 
     /// One section.
     #[inline]
-    fn section<D: Data>(self, state: &State, lead: Option<&mut [u8; 64]>, data: D) {
+    fn section<D: Data>(self, state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: D) {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
         if !self.last_block_goes_scalar(blocks) {
-            return call(&self.row, state, lead, data);
+            return call(&self.row, state, first, lead, data);
         }
         if blocks == 1 {
-            return call(&scalar::ROW, state, lead, data);
+            return call(&scalar::ROW, state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
-        call(&self.row, state, lead, head);
-        let mut state = state.clone();
-        state.advance(blocks as u64 - 1);
-        call(&scalar::ROW, &state, None, last);
+        call(&self.row, state, first, lead, head);
+        call(&scalar::ROW, state, first.wrapping_add(blocks as u64 - 1), None, last);
     }
 
     /// Whether the last of so many blocks would need a vector pass of its own, and the tuning says
@@ -135,7 +135,7 @@ impl Core {
 }
 
 #[inline]
-fn call<D: Data>(row: &Backend, state: &State, lead: Option<&mut [u8; 64]>, data: D) {
+fn call<D: Data>(row: &Backend, state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: D) {
     // SAFETY: the row is the scalar one, which runs everywhere, or was taken out of a `Usable`.
-    unsafe { D::kernel(row)(state, lead, data) }
+    unsafe { D::kernel(row)(state, first, lead, data) }
 }

@@ -18,29 +18,27 @@ pub(super) const ROW: Backend = Backend {
     keystream: run::<mode::Keystream>,
 };
 
-fn run<M: Mode>(state: &State, lead: Option<&mut [u8; 64]>, mut data: M::Data<'_>) {
-    let mut counter = state.counter();
+fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut data: M::Data<'_>) {
     if let Some(lead) = lead {
-        *lead = block(state, counter);
-        counter = counter.wrapping_add(1);
+        *lead = block(state, first);
+        first = first.wrapping_add(1);
     }
     let mut at = 0;
     while at < data.len() {
         let n = (data.len() - at).min(64);
-        let mut keystream = block(state, counter);
+        let mut keystream = block(state, first);
         data.window(at, n).put(&keystream[..n]);
         keystream.zeroize();
-        counter = counter.wrapping_add(1);
+        first = first.wrapping_add(1);
         at += n;
     }
 }
 
-/// The keystream block at `counter` (RFC 8439, section 2.3).
-fn block(state: &State, counter: u64) -> [u8; 64] {
-    let mut start = *state.words();
-    (start[12], start[13]) = (counter as u32, (counter >> 32) as u32);
+/// A block of keystream (RFC 8439, section 2.3).
+fn block(state: &State, number: u64) -> [u8; 64] {
+    let start = state.words(number);
     let mut x = start;
-    double_rounds(&mut x, state.double_rounds());
+    double_rounds(&mut x, state.double_rounds);
     let mut bytes = [0; 64];
     for ((bytes, x), start) in bytes.chunks_exact_mut(4).zip(x).zip(start) {
         bytes.copy_from_slice(&x.wrapping_add(start).to_le_bytes());

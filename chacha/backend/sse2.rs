@@ -1,8 +1,8 @@
 //! SSE2: 128-bit vectors, which every x86-64 CPU has.
 
 use core::arch::x86_64::{
-    __m128i, _mm_add_epi32, _mm_add_epi64, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_or_si128,
-    _mm_set_epi32, _mm_set_epi64x, _mm_set1_epi32, _mm_shuffle_epi32, _mm_shufflehi_epi16,
+    __m128i, _mm_add_epi32, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_or_si128, _mm_set_epi32,
+    _mm_set_epi64x, _mm_set1_epi32, _mm_setr_epi32, _mm_shuffle_epi32, _mm_shufflehi_epi16,
     _mm_shufflelo_epi16, _mm_slli_epi32, _mm_srli_epi32, _mm_storeu_si128, _mm_sub_epi32,
     _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
 };
@@ -10,6 +10,7 @@ use core::arch::x86_64::{
 use super::Backend;
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
+use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 
 pub(super) const ROW: Backend = Backend {
@@ -22,8 +23,12 @@ pub(super) const ROW: Backend = Backend {
     keystream: run::<mode::Keystream>,
 };
 
-fn run<M: Mode>(state: &State, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
-    shapes::run(Sse2(()), state, lead, data);
+fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    shapes::run(Sse2(()), state, first, lead, data);
+}
+
+fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+    shapes::edge(Sse2(()), state, first, blocks, scratch);
 }
 
 /// The proof that SSE2 may be used: it is part of x86-64, the only target that this file is for.
@@ -49,20 +54,23 @@ impl Isa for Sse2 {
     /// Three chains cost more than the vertical pass of four blocks.
     const WIDE_FROM: usize = 3;
 
+    /// Zen 3: 18 % faster than one after the other.
+    const SIDE_BY_SIDE: bool = true;
+
     #[inline(always)]
     fn splat(self, word: u32) -> __m128i {
         sse2!(_mm_set1_epi32(word.cast_signed()))
     }
 
     #[inline(always)]
-    fn row(self, words: &[u32; 4]) -> __m128i {
-        // SAFETY: the array has 16 bytes, and the load needs no alignment.
-        unsafe { _mm_loadu_si128(words.as_ptr().cast::<__m128i>()) }
+    fn row(self, words: [u32; 4]) -> __m128i {
+        let [a, b, c, d] = words.map(u32::cast_signed);
+        sse2!(_mm_setr_epi32(a, b, c, d))
     }
 
     #[inline(always)]
-    fn count_row(self, row: __m128i, n: u64) -> __m128i {
-        sse2!(_mm_add_epi64(row, _mm_set_epi64x(0, n.cast_signed())))
+    fn last_row(self, counter: u64, nonce: u64) -> __m128i {
+        sse2!(_mm_set_epi64x(nonce.cast_signed(), counter.cast_signed()))
     }
 
     #[inline(always)]
@@ -119,6 +127,11 @@ impl Isa for Sse2 {
     #[inline(always)]
     fn rotl7(self, v: __m128i) -> __m128i {
         sse2!(_mm_or_si128(_mm_slli_epi32::<7>(v), _mm_srli_epi32::<25>(v)))
+    }
+
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        edge(state, first, blocks, scratch);
     }
 
     #[inline(always)]

@@ -99,6 +99,7 @@ impl Core {
             if blocks.len() < self.min_blocks {
                 state.blocks(blocks);
             } else {
+                debug_assert!(blocks.len() >= self.row.least_blocks);
                 // SAFETY: the row was found usable.
                 unsafe { (self.row.blocks)(state, blocks) };
             }
