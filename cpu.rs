@@ -1,10 +1,11 @@
-//! Which CPU this is, how the kernels are tuned to it, and which row of a table runs.
+//! Which CPU this is, how the kernels are tuned to it, and which backends run.
 //!
-//! A *table* is a static list of *rows*, best first; the last row runs everywhere. Both primitives
-//! keep one ([`crate::chacha`], [`crate::poly1305`]), and [`choose`] picks from either. Nothing
-//! here knows an instruction set: a row says for itself what it needs.
+//! A *table* is a static list of *rows*, best first; the last row runs everywhere. Each primitive
+//! keeps one, and the first row that this machine can run is chosen once and remembered. [`report`]
+//! shows the choice, [`self_test`] runs known answers on every row.
 //!
-//! What always holds: a [`Usable`] names a row whose own `usable()` returned true on this machine.
+//! Nothing here knows an instruction set: a row says for itself what it needs. What always holds: a
+//! `Usable` names a row whose own `usable()` returned true on this machine.
 
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU8, Ordering};
