@@ -1,0 +1,167 @@
+//! No kernel touches a byte outside its buffers: each lies against a page that may not be touched,
+//! before it or behind it, at every length, on every backend.
+
+#![cfg(target_os = "linux")]
+
+use core::ptr;
+use core::slice;
+
+use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use keyspring::chacha::{ChaCha20, ChaCha20Legacy};
+use keyspring::cpu;
+use keyspring::crng::SeededCrng;
+use keyspring::poly1305::mac;
+
+/// Where a buffer lies between the two forbidden pages.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    /// It starts where the page before it ends.
+    First,
+    /// It ends where the page behind it starts.
+    Last,
+}
+
+/// Memory between two pages that may not be touched.
+struct Fenced {
+    mapping: *mut u8,
+    room: usize,
+}
+
+fn page_len() -> usize {
+    // SAFETY: the call has no preconditions.
+    let len = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(len).expect("the page size is known")
+}
+
+impl Fenced {
+    fn new(room: usize) -> Self {
+        let page = page_len();
+        let room = room.next_multiple_of(page);
+        // SAFETY: a new private mapping, anywhere, touches no memory that exists.
+        let mapping = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                room + 2 * page,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(mapping, libc::MAP_FAILED);
+        let mapping = mapping.cast::<u8>();
+        // SAFETY: the pages are inside the mapping just made.
+        let opened = unsafe {
+            libc::mprotect(mapping.add(page).cast(), room, libc::PROT_READ | libc::PROT_WRITE)
+        };
+        assert_eq!(opened, 0);
+        Self { mapping, room }
+    }
+
+    /// The first or the last `len` bytes, painted with period 251.
+    fn buffer(&mut self, len: usize, side: Side) -> &mut [u8] {
+        assert!(len <= self.room);
+        let at = match side {
+            Side::First => page_len(),
+            Side::Last => page_len() + self.room - len,
+        };
+        // SAFETY: `at` and `len` are inside the part that may be touched, and `self` is borrowed.
+        let buffer = unsafe { slice::from_raw_parts_mut(self.mapping.add(at), len) };
+        for (i, byte) in buffer.iter_mut().enumerate() {
+            *byte = (i % 251) as u8;
+        }
+        buffer
+    }
+
+    fn array<const N: usize>(&mut self, side: Side) -> &mut [u8; N] {
+        self.buffer(N, side).try_into().expect("N bytes")
+    }
+}
+
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own.
+        unsafe { libc::munmap(self.mapping.cast(), self.room + 2 * page_len()) };
+    }
+}
+
+fn everywhere(mut check: impl FnMut(usize, Side)) {
+    let mut backends = Vec::new();
+    for backend in cpu::backends() {
+        for tuning in ["plain", "zen5", "no-threshold"] {
+            let _guard = cpu::force(&format!("{backend}+{tuning}")).expect("it is usable");
+            for side in [Side::First, Side::Last] {
+                (0..=1100).for_each(|len| check(len, side));
+            }
+        }
+        backends.push(backend);
+    }
+    println!("lengths 0 to 1100, both sides, three tunings, on {backends:?}");
+}
+
+#[test]
+fn keystream_stays_inside_its_buffers() {
+    let [mut key, mut nonce, mut data] = [32, 12, 1100].map(Fenced::new);
+    everywhere(|len, side| {
+        let data = data.buffer(len, side);
+        let (key, nonce) = (key.array::<32>(side), nonce.array::<12>(side));
+        ChaCha20::from_key(key, nonce).apply_keystream(data);
+        ChaCha20::from_key(key, nonce).apply_keystream(data);
+        assert!(
+            data.iter().enumerate().all(|(i, byte)| *byte == (i % 251) as u8),
+            "{len} {side:?}"
+        );
+        ChaCha20Legacy::from_key(key, nonce.first_chunk().expect("8 of 12")).write_keystream(data);
+    });
+}
+
+#[test]
+fn tags_are_computed_inside_the_message() {
+    let [mut key, mut message] = [32, 1100].map(Fenced::new);
+    everywhere(|len, side| {
+        let tag = mac(key.array(side), message.buffer(len, side));
+        let copy: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+        let key_copy: [u8; 32] = core::array::from_fn(|i| i as u8);
+        assert_eq!(tag, mac(&key_copy, &copy), "{len} {side:?}");
+    });
+}
+
+#[test]
+fn sealing_and_opening_stay_inside_their_buffers() {
+    let [mut key, mut nonce, mut aad, mut message, mut tag, mut sealed, mut opened] =
+        [32, 24, 1100, 1100, 16, 1116, 1100].map(Fenced::new);
+    everywhere(|len, side| {
+        let nonce = nonce.array::<24>(side);
+        let short: &[u8; 12] = nonce.last_chunk().expect("12 of 24");
+        let aad = aad.buffer(len % 293, side);
+        let message = message.buffer(len, side);
+        let cipher = ChaCha20Poly1305::from_key(key.array(side));
+
+        let sealed = sealed.buffer(len + 16, side);
+        cipher.seal_into(short, aad, message, sealed).expect("the lengths fit");
+        let tag = tag.array(side);
+        *tag = cipher.seal_in_place(short, aad, message).expect("it is short enough");
+        assert_eq!((&*message, &*tag), sealed.split_last_chunk().expect("a tag"), "{len}");
+
+        let opened = opened.buffer(len, side);
+        cipher.open_into(short, aad, sealed, opened).expect("the tag is right");
+        cipher.open_in_place(short, aad, message, tag).expect("the tag is right");
+        assert_eq!(opened, message, "{len}");
+
+        let parts = message.split_at(len / 3);
+        cipher.seal_gather(short, &[aad], &[parts.0, parts.1], sealed).expect("the lengths fit");
+        let extended = XChaCha20Poly1305::from_key(key.array(side));
+        *tag = extended.seal_in_place(nonce, aad, message).expect("it is short enough");
+        extended.open_in_place(nonce, aad, message, tag).expect("the tag is right");
+        assert_eq!(opened, message, "{len}");
+    });
+}
+
+#[test]
+fn random_bytes_stay_inside_their_buffer() {
+    let mut dst = Fenced::new(1100);
+    everywhere(|len, side| {
+        SeededCrng::from_seed([7; 32]).fill(dst.buffer(len, side));
+        keyspring::crng::fill(dst.buffer(len, side));
+    });
+}
