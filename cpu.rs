@@ -1,7 +1,7 @@
 //! Which CPU this is, how the kernels are tuned to it, and which backends run.
 //!
-//! A *table* is a static list of *rows*, best first; the last row runs everywhere. Each primitive
-//! keeps one, and the first row that this machine can run is chosen once and remembered. [`report`]
+//! A *table* is a static list of *rows*, best first; a primitive's last row runs everywhere. The
+//! first row that this machine can run is chosen once and remembered. [`report`]
 //! shows the choice, [`self_test`] runs known answers on every row.
 //!
 //! Nothing here knows an instruction set: a row says for itself what it needs. What always holds: a
@@ -66,23 +66,32 @@ impl Memo {
 
 /// The best usable row of `table`, or the best one not above the level forced on this thread.
 #[inline]
-pub(crate) fn choose<R: Row>(table: &'static [R], memo: &Memo) -> Usable<R> {
+pub(crate) fn choose<R: Row>(table: &'static [R], memo: &Memo) -> Option<Usable<R>> {
     #[cfg(feature = "force-backend")]
     if let Some(forced) = forced() {
-        return usable(table).find(|row| row.level() <= forced.level).expect("the last row is 0");
+        return usable(table).find(|row| row.level() <= forced.level);
     }
-    match memo.0.load(Ordering::Relaxed) {
-        UNDECIDED => choose_first(table, memo),
-        index => Usable(&table[usize::from(index)]),
-    }
+    let index = match memo.0.load(Ordering::Relaxed) {
+        UNDECIDED => first_usable(table, memo),
+        index => index,
+    };
+    table.get(usize::from(index)).map(Usable)
 }
 
-/// Relaxed is enough: every thread that gets here computes the same index.
+/// The last row of a table whose last row runs everywhere.
+#[inline]
+pub(crate) fn last<R: Row>(table: &'static [R]) -> Usable<R> {
+    let row = table.last().filter(|row| row.usable());
+    row.map(Usable).expect("the last row runs everywhere")
+}
+
+/// The index of the first usable row, or the length of the table. Relaxed is enough: every thread
+/// that gets here computes the same.
 #[cold]
-fn choose_first<R: Row>(table: &'static [R], memo: &Memo) -> Usable<R> {
-    let index = table.iter().position(Row::usable).expect("the last row runs everywhere");
+fn first_usable<R: Row>(table: &'static [R], memo: &Memo) -> u8 {
+    let index = table.iter().position(Row::usable).unwrap_or(table.len());
     memo.0.store(index as u8, Ordering::Relaxed);
-    Usable(&table[index])
+    index as u8
 }
 
 /// How the kernels are tuned beyond what the CPU's features say.
@@ -155,12 +164,13 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    #[cfg(target_arch = "x86_64")]
+    /// Enclaves trap the instruction, so there the CPU stays unknown.
+    #[cfg(all(target_arch = "x86_64", not(target_env = "sgx")))]
     pub(crate) fn of_this_cpu() -> Self {
         // Older compilers hold `__cpuid` to be unsafe.
         #[allow(unused_unsafe)]
         fn cpuid(leaf: u32) -> core::arch::x86_64::CpuidResult {
-            // SAFETY: every x86-64 CPU has the CPUID instruction.
+            // SAFETY: every x86-64 CPU has the instruction, and nothing traps it here.
             unsafe { core::arch::x86_64::__cpuid(leaf) }
         }
         let leaf_0 = cpuid(0);
@@ -172,7 +182,7 @@ impl Identity {
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(target_env = "sgx"))))]
     pub(crate) fn of_this_cpu() -> Self {
         Self::default()
     }

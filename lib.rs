@@ -44,8 +44,8 @@
 //!
 //! # Security
 //!
-//! Secrets are wiped when they are dropped, nothing branches or indexes on a secret, and tags are
-//! compared in constant time. What each module promises, and what not, stands at its head and in
+//! Secrets are wiped when they are dropped, nothing branches or indexes on a key, a keystream or a
+//! message, and tags are compared in constant time. What each module promises, and what not, stands at its head and in
 //! `SECURITY.md`.
 
 #![no_std]

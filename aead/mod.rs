@@ -17,8 +17,8 @@
 //! - A nonce must never be used twice under one key. Who sees two messages under one nonce has the
 //!   xor of both and can forge others. 96 bits are too few to draw them at random for long: count,
 //!   or take [`XChaCha20Poly1305`].
-//! - The tag has 128 bits; a forgery of a message of L bytes succeeds with probability at most
-//!   about L / 2^106 (RFC 8439, section 4).
+//! - The tag has 128 bits; a forgery of L bytes of message and AAD succeeds with probability at most
+//!   8 ceil(L / 16) / 2^106 (Bernstein, 2005).
 //! - Neither cipher commits to its key: a ciphertext can be made that opens under two keys. Where a
 //!   receiver tries keys that an attacker may choose, among them passwords, this tells which one
 //!   fits (Len, Grubbs, Ristenpart, "Partitioning Oracle Attacks", 2021).
@@ -28,8 +28,11 @@
 //!
 //! Keys, Poly1305 keys and the keystream that leaves the registers are wiped.
 
+pub(crate) mod backend;
 mod error;
 mod framing;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+mod fused;
 #[cfg(feature = "aead")]
 mod traits;
 mod whole;
@@ -47,7 +50,7 @@ pub use self::error::Error;
 #[cfg(feature = "aead")]
 pub use self::traits::{Key, Nonce, Tag, XNonce};
 use self::whole::{Cores, Whole};
-use crate::chacha::data::{InPlace, Into, Message};
+use crate::chacha::data::{Apart, InPlace, Message};
 use crate::chacha::{self, hchacha20};
 use crate::poly1305;
 
@@ -146,7 +149,7 @@ macro_rules! cipher {
                 out: &mut [u8],
             ) -> Result<(), Error> {
                 let (out, tag) = split_tag_mut(out, plaintext.len())?;
-                *tag = self.seal_message(nonce, aad, Into::new(plaintext, out))?;
+                *tag = self.seal_message(nonce, aad, Apart::new(plaintext, out))?;
                 Ok(())
             }
 
@@ -155,8 +158,9 @@ macro_rules! cipher {
             ///
             /// # Errors
             ///
-            /// [`Error`] if `out` has another length (nothing is written), or if the message is
-            /// refused (`out` is all zero).
+            /// [`Error`] if `out` has another length or the message more than
+            /// [`MAX_LEN`](Self::MAX_LEN) bytes (nothing is written), or if the message is refused
+            /// (`out` is all zero).
             pub fn open_into(
                 &self,
                 nonce: &[u8; $nonce_len],
@@ -281,7 +285,8 @@ macro_rules! cipher {
                 out: &mut [u8],
                 tag: &[u8; 16],
             ) -> Result<(), Error> {
-                self.open_message(nonce, aad, Into::new(ciphertext, out), tag)
+                framing::check(ciphertext.len())?;
+                self.open_message(nonce, aad, Apart::new(ciphertext, out), tag)
                     .inspect_err(|_| out.fill(0))
             }
         }
@@ -316,8 +321,13 @@ cipher! {
 
 impl ChaCha20Poly1305 {
     /// A key on given backends, for the self-test.
-    pub(crate) fn on(key: &[u8; 32], chacha: chacha::Core, poly1305: poly1305::Core) -> Self {
-        Self { key: *key, cores: Cores { chacha, poly1305 } }
+    pub(crate) fn on(
+        key: &[u8; 32],
+        chacha: chacha::Core,
+        poly1305: poly1305::Core,
+        fused: Option<backend::Fused>,
+    ) -> Self {
+        Self { key: *key, cores: Cores { chacha, poly1305, fused } }
     }
 
     #[inline]
@@ -397,5 +407,6 @@ fn split_tag_mut(out: &mut [u8], len: usize) -> Result<(&mut [u8], &mut [u8; 16]
     }
 }
 
-#[cfg(test)]
+// They force backends, which a packaged crate can't (its dev-dependency on itself is dropped).
+#[cfg(all(test, feature = "force-backend"))]
 mod tests;

@@ -9,7 +9,7 @@ use aead_traits::inout::InOutBuf;
 use aead_traits::{AeadCore, AeadInOut, KeyInit, KeySizeUser, TagPosition};
 
 use super::{ChaCha20Poly1305, XChaCha20Poly1305};
-use crate::chacha::data::{InPlace, Into};
+use crate::chacha::data::{Apart, InPlace};
 
 /// A key, as the traits have it.
 pub type Key = Array<u8, U32>;
@@ -75,7 +75,7 @@ macro_rules! traits {
                         self.seal_message(&nonce.0, associated_data, message)
                     }
                     Buffer::Apart(plaintext, out) => {
-                        self.seal_message(&nonce.0, associated_data, Into::new(plaintext, out))
+                        self.seal_message(&nonce.0, associated_data, Apart::new(plaintext, out))
                     }
                 };
                 Ok(Array(tag?))

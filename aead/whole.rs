@@ -2,8 +2,9 @@
 
 use zeroize::Zeroize;
 
+use super::backend::Fused;
 use super::framing;
-use crate::chacha::data::{Into, Keystream, Message};
+use crate::chacha::data::{Apart, Keystream, Message};
 use crate::chacha::{self, State, Stream};
 use crate::poly1305::{self, Accumulator, Poly1305, tags_are_equal};
 use crate::section::AEAD_BYTES;
@@ -13,12 +14,14 @@ use crate::section::AEAD_BYTES;
 pub(super) struct Cores {
     pub(super) chacha: chacha::Core,
     pub(super) poly1305: poly1305::Core,
+    /// What seals in one pass, where a row does.
+    pub(super) fused: Option<Fused>,
 }
 
 impl Cores {
     #[inline]
     pub(super) fn new() -> Self {
-        Self { chacha: chacha::Core::new(), poly1305: poly1305::Core::new() }
+        Self { chacha: chacha::Core::new(), poly1305: poly1305::Core::new(), fused: Fused::new() }
     }
 }
 
@@ -47,24 +50,37 @@ impl Whole {
     /// ```text
     /// for each section:  encrypt it, then authenticate it while it is in the cache
     /// ```
+    ///
+    /// 1. Block 0 comes out of the same pass as the first blocks of the message.
+    /// 2. A fused row takes over after that pass and leaves the end, which is no whole chunk.
     pub(super) fn seal<M: Message>(self, aad: &[u8], mut message: M) -> [u8; 16] {
         let len = message.len();
-        // Block 0 comes out of the same pass as the first blocks of the message.
-        let mut n = len.min(AEAD_BYTES);
+        let chacha = self.cores.chacha;
         let mut block = [0; 64];
-        self.cores.chacha.run(&self.state, 0, Some(&mut block), message.window(0, n));
+        let mut encrypted = len.min(match self.cores.fused {
+            Some(_) => SHORT,
+            None => AEAD_BYTES - 64,
+        });
+        chacha.run(&self.state, 0, Some(&mut block), message.window(0, encrypted));
         let mut mac = self.authenticator(&mut block);
         mac.padded(aad);
-        let mut at = 0;
+        let mut authenticated = 0;
+        if let Some(fused) = self.cores.fused {
+            let (source, out) = message.parts();
+            let first = 1 + (encrypted / 64) as u64;
+            (encrypted, authenticated) =
+                fused.seal(&self.state, first, mac.state(), source, out, encrypted);
+        }
         loop {
-            mac.padded(&message.output()[at..at + n]);
-            at += n;
-            if at == len {
+            mac.padded(&message.output()[authenticated..encrypted]);
+            if encrypted == len {
                 break;
             }
-            n = (len - at).min(AEAD_BYTES);
-            let first = 1 + (at / 64) as u64;
-            self.cores.chacha.run(&self.state, first, None, message.window(at, n));
+            authenticated = encrypted;
+            encrypted += (len - encrypted).min(AEAD_BYTES);
+            let first = 1 + (authenticated / 64) as u64;
+            let window = message.window(authenticated, encrypted - authenticated);
+            chacha.run(&self.state, first, None, window);
         }
         mac.blocks(&[framing::lengths(aad.len(), len)]);
         mac.tag()
@@ -111,7 +127,7 @@ impl Whole {
         let mut at = 0;
         for piece in parts.iter().flat_map(|part| part.chunks(AEAD_BYTES)) {
             let out = &mut out[at..at + piece.len()];
-            stream.try_apply(Into::new(piece, out)).expect(fits);
+            stream.try_apply(Apart::new(piece, out)).expect(fits);
             mac.update(out);
             at += piece.len();
         }

@@ -3,7 +3,7 @@
 //! | type | on entry | on exit |
 //! |---|---|---|
 //! | [`InPlace`] | message | message ^ keystream |
-//! | [`Into`] | source: message; destination: anything | destination: message ^ keystream |
+//! | [`Apart`] | source: message; destination: anything | destination: message ^ keystream |
 //! | [`Keystream`] | anything | keystream |
 //!
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
@@ -60,6 +60,9 @@ pub(crate) trait Message: Data {
 
     /// What has been written.
     fn output(&self) -> &[u8];
+
+    /// What is read if it lies apart, and what is written.
+    fn parts(&mut self) -> (Option<&[u8]>, &mut [u8]);
 }
 
 /// A mode by its name alone, for the rows of the table: their kernels serve every lifetime.
@@ -74,7 +77,7 @@ pub(crate) mod mode {
     #[derive(Debug)]
     pub(crate) enum InPlace {}
     #[derive(Debug)]
-    pub(crate) enum Into {}
+    pub(crate) enum Apart {}
     #[derive(Debug)]
     pub(crate) enum Keystream {}
 
@@ -82,8 +85,8 @@ pub(crate) mod mode {
         type Data<'a> = super::InPlace<'a>;
     }
 
-    impl Mode for Into {
-        type Data<'a> = super::Into<'a>;
+    impl Mode for Apart {
+        type Data<'a> = super::Apart<'a>;
     }
 
     impl Mode for Keystream {
@@ -145,16 +148,20 @@ impl Message for InPlace<'_> {
     fn output(&self) -> &[u8] {
         self.0
     }
+
+    fn parts(&mut self) -> (Option<&[u8]>, &mut [u8]) {
+        (None, self.0)
+    }
 }
 
 /// Xor from a source into a destination of the same length.
 #[derive(Debug)]
-pub(crate) struct Into<'a> {
+pub(crate) struct Apart<'a> {
     source: &'a [u8],
     destination: &'a mut [u8],
 }
 
-impl<'a> Into<'a> {
+impl<'a> Apart<'a> {
     /// # Panics
     ///
     /// If the two lengths differ.
@@ -164,7 +171,7 @@ impl<'a> Into<'a> {
     }
 }
 
-impl Sink for Into<'_> {
+impl Sink for Apart<'_> {
     #[inline(always)]
     fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
         let message = isa.load(&self.source[at..]);
@@ -172,9 +179,9 @@ impl Sink for Into<'_> {
     }
 }
 
-impl Data for Into<'_> {
+impl Data for Apart<'_> {
     type Window<'w>
-        = Into<'w>
+        = Apart<'w>
     where
         Self: 'w;
 
@@ -184,8 +191,8 @@ impl Data for Into<'_> {
     }
 
     #[inline(always)]
-    fn window(&mut self, at: usize, len: usize) -> Into<'_> {
-        Into {
+    fn window(&mut self, at: usize, len: usize) -> Apart<'_> {
+        Apart {
             source: &self.source[at..at + len],
             destination: &mut self.destination[at..at + len],
         }
@@ -210,17 +217,21 @@ impl Data for Into<'_> {
 
     #[inline(always)]
     fn kernel(row: &Backend) -> Call<Self> {
-        row.into
+        row.apart
     }
 }
 
-impl Message for Into<'_> {
+impl Message for Apart<'_> {
     fn input(&self) -> &[u8] {
         self.source
     }
 
     fn output(&self) -> &[u8] {
         self.destination
+    }
+
+    fn parts(&mut self) -> (Option<&[u8]>, &mut [u8]) {
+        (Some(self.source), self.destination)
     }
 }
 

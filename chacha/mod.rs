@@ -14,10 +14,10 @@
 
 pub(crate) mod backend;
 pub(crate) mod data;
-mod isa;
+pub(crate) mod isa;
 mod narrow;
 mod shapes;
-mod wide;
+pub(crate) mod wide;
 
 use core::fmt;
 
@@ -307,8 +307,8 @@ cipher! {
 }
 
 cipher! {
-    /// ChaCha8 with a 96-bit nonce and a 32-bit counter: 8 rounds (Bernstein, 2008). The best
-    /// published attack reaches 7 rounds; keep it for data that may be lost.
+    /// ChaCha8 with a 96-bit nonce and a 32-bit counter: 8 rounds (Bernstein, 2008). Published
+    /// attacks reach past 7 rounds; keep it for data that may be lost.
     ChaCha8, nonce: 12, limit: "2^38",
     |core, key, nonce| Stream::with_nonce_96(core, State::with_nonce_96(key, nonce, 0, 4))
 }

@@ -76,6 +76,10 @@ pub(super) fn edge<I: Isa>(
     blocks: usize,
     scratch: &mut Scratch,
 ) {
+    const {
+        assert!(I::WIDE_FROM <= 3 * I::QUADS + 1, "three chains must do below");
+        assert!(64 * 4 * I::QUADS <= size_of::<Scratch>(), "a vertical pass must fit");
+    }
     let keystream = &mut Keystream(scratch);
     if blocks >= I::WIDE_FROM {
         return wide::pass(isa, state, first, keystream);

@@ -14,10 +14,11 @@
 //! 1. In long messages two groups share one carry: `h r^2L + m0 r^L + m1`, which needs r^2L.
 //! 2. Blocks before the first whole group go through the scalar code, and the accumulator that they
 //!    leave enters lane 0, so there is no tail.
-//! 3. Bounds: a limb of h is below 2^26 + 2^10 after a carry, and below 2^27 + 2^10 with a block
-//!    added; a limb that comes from the scalar code, of h or of a power, is below 2^26 + 2^25, 5 times
-//!    that below 2^29. Ten products, two groups, sum to less than 2^60. A carry out of the top is
-//!    below 2^34, 5 times it below 2^37.
+//! 3. Bounds: a limb of h is below 2^26 + 2^9 after a carry, and below 2^27 + 2^9 with a block added;
+//!    a limb that comes from the scalar code, of h or of a power, is below 2^26 + 2^25, 5 times that
+//!    below 2^29. The products of two groups that make a limb sum to less than 2^59. Those of the top
+//!    limb, none of which is times 5, to less than 2^57: the carry out of it is below 2^32, 5 times it
+//!    below 2^35, and that carries less than 2^9 into the second limb.
 
 use core::hint::black_box;
 
@@ -64,19 +65,19 @@ impl<V: Zeroize> Drop for Power<V> {
 /// Takes in whole blocks, at least `LANES` of them.
 #[inline(always)]
 pub(crate) fn blocks<I: Isa>(isa: I, state: &mut State, blocks: &[[u8; 16]]) {
+    const { assert!(I::LANES <= MOST_LANES) };
     let (before, blocks) = blocks.split_at(blocks.len() % I::LANES);
     state.blocks(before);
 
     // Powers r, r^2, ... r^L, in that order.
     let mut powers = state.powers_26::<MOST_LANES>();
-    let group_power = powers[I::LANES - 1];
     let each_lane = |limb: usize| {
         let powers = &powers;
         isa.lanes(move |lane| u64::from(powers[I::LANES - 1 - I::ORDER[lane]][limb]))
     };
     let last =
         Power::new(isa, [each_lane(0), each_lane(1), each_lane(2), each_lane(3), each_lane(4)]);
-    let group = Power::new(isa, group_power.map(|limb| isa.splat(u64::from(limb))));
+    let group = Power::new(isa, powers[I::LANES - 1].map(|limb| isa.splat(u64::from(limb))));
     powers.as_flattened_mut().zeroize();
 
     let mut h =
@@ -162,8 +163,9 @@ fn multiply<I: Isa>(isa: I, a: Limbs<I::V>, b: &Power<I::V>) -> Limbs<I::V> {
     [d0, d1, d2, d3, d4]
 }
 
-/// Brings limbs below 2^60 back to 26 bits: two chains side by side, from limb 0 and from limb 3,
-/// so that no carry waits for more than two others.
+/// Brings limbs below 2^59 back to 26 bits, but for the second and the top one, which keep an excess
+/// below 2^9: two chains side by side, from limb 0 and from limb 3, so that no carry waits for more
+/// than two others.
 #[inline(always)]
 fn carry<I: Isa>(isa: I, [d0, d1, d2, d3, d4]: Limbs<I::V>) -> Limbs<I::V> {
     let mask = isa.splat((1 << 26) - 1);

@@ -5,9 +5,9 @@
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod isa;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod lanes26;
 pub(crate) mod scalar;
 
@@ -59,6 +59,11 @@ impl Accumulator {
             last[..rest.len()].copy_from_slice(rest);
             self.state.blocks(&[last]);
         }
+    }
+
+    /// The accumulator itself, for a kernel that takes in whole blocks on its own.
+    pub(crate) fn state(&mut self) -> &mut scalar::State {
+        &mut self.state
     }
 
     pub(crate) fn tag(self) -> [u8; 16] {

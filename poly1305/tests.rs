@@ -116,23 +116,29 @@ fn limb_edges_give_the_models_tag() {
     assert_eq!(cases, 38 * 11 * 14 * 6);
 }
 
-/// With r = 1 and one block h is the block: the last reduction sees every value around p.
+/// With r = 1 the accumulator is the sum of the blocks, and 2^129 - 1 twice is p + 3: the last
+/// reduction sees every value around p, and around 2 p.
 #[test]
 fn results_around_p_are_reduced() {
-    for i in 0..64 {
-        // 2^128 + m = p - i + 31 is out of reach of one block, so the sum of two goes there.
-        let mut message = u128::MAX.to_le_bytes().to_vec();
-        message.extend(u128::MAX.to_le_bytes());
-        message.extend((u128::MAX - i).to_le_bytes());
-        check(&key_of(1), &message);
-        message.truncate(32);
-        message.extend((i).to_le_bytes());
-        check(&key_of(1), &message);
+    const ALL_ONES: u128 = u128::MAX;
+    let mut around_p = 0;
+    for ones in [1, 3, 5, 7] {
+        for i in 0..64 {
+            let blocks = [vec![ALL_ONES; ones], vec![ALL_ONES - i]].concat();
+            let message: Vec<u8> = blocks.iter().flat_map(|block| block.to_le_bytes()).collect();
+            check(&key_of(1), &message);
+            let p = (BigUint::from(1u8) << 130) - 5u8;
+            let sum: BigUint =
+                blocks.iter().map(|b| BigUint::from(*b) + (BigUint::from(1u8) << 128)).sum();
+            let rest = &sum % &p;
+            around_p += usize::from(rest < BigUint::from(64u8) || &p - rest < BigUint::from(64u8));
+        }
     }
+    assert_eq!(around_p, 4 * 64);
 }
 
 #[test]
-fn cumulative_tags_of_all_ones_agree() {
+fn all_ones_give_the_models_tag() {
     let message = vec![0xff; 4096];
     for len in (0..=512).chain([1023, 1024, 2048, 4095, 4096]) {
         check(&[0xff; 32], &message[..len]);

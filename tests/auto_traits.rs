@@ -67,5 +67,5 @@ fn sizes_do_not_grow_unseen() {
     assert_eq!(size_of::<SessionKey<32>>(), 32);
     assert_eq!(size_of::<aead::Error>(), 0);
     assert_eq!(size_of::<ThreadCrng>(), 0);
-    assert!(size_of::<ChaCha20Poly1305>() <= 64);
+    assert!(size_of::<ChaCha20Poly1305>() <= 80);
 }

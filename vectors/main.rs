@@ -68,6 +68,15 @@ fn reduced_rounds_and_long_counters_give_the_known_answers() {
 }
 
 #[test]
+fn long_messages_give_the_models_answers() {
+    let file = include_str!("long.txt");
+    run("long.txt", file, Tally { vectors: 3, forgeries: 128 + LONG_FORGERIES });
+}
+
+/// A bit in each byte of key, nonce, AAD, ciphertext and tag.
+const LONG_FORGERIES: usize = 32 + 12 + 13 + 2111 + 16;
+
+#[test]
 fn the_seeded_stream_is_frozen() {
     let file = include_str!("seeded_crng.txt");
     run("seeded_crng.txt", file, Tally { vectors: 7, forgeries: 0 });
@@ -111,7 +120,9 @@ fn check(vector: &Vector<'_>, place: Place<'_>) -> usize {
     0
 }
 
-/// Calls `test` with the name of each backend while that backend is forced, best first.
+/// Calls `test` with the name of each backend while that backend is forced, best first: as it is,
+/// tuned as on Zen 5, and with its kernels running wherever they can and not only where they pay,
+/// since most vectors are short.
 ///
 /// Fails if a backend did not run that had to. Those are, in any case, the ones that the CPU's
 /// feature bits promise. Where the environment variable `KEYSPRING_BACKENDS` holds names with
@@ -119,8 +130,11 @@ fn check(vector: &Vector<'_>, place: Place<'_>) -> usize {
 fn on_every_backend(mut test: impl FnMut(&str)) {
     let mut ran = Vec::new();
     for backend in cpu::backends() {
-        let _forced = cpu::force(backend).expect("cpu::backends() lists what force() accepts");
-        test(backend);
+        for manner in ["plain", "zen5", "no-threshold"] {
+            let name = format!("{backend}+{manner}");
+            let _forced = cpu::force(&name).expect("cpu::backends() lists what force() accepts");
+            test(&name);
+        }
         ran.push(backend);
     }
 

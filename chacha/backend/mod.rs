@@ -1,9 +1,9 @@
 //! The table of ChaCha backends, and the choice among them.
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
+pub(crate) mod avx2;
 pub(super) mod scalar;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
 use super::State;
@@ -28,7 +28,7 @@ pub(crate) struct Backend {
     /// The blocks of the longest pass: what is over a multiple of it needs another.
     pass_blocks: usize,
     pub(super) in_place: Kernel<mode::InPlace>,
-    pub(super) into: Kernel<mode::Into>,
+    pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
 }
 
@@ -50,7 +50,7 @@ impl Row for Backend {
 pub(crate) static TABLE: &[Backend] = &[
     #[cfg(target_arch = "x86_64")]
     avx2::ROW,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     sse2::ROW,
     scalar::ROW,
 ];
@@ -67,7 +67,7 @@ impl Core {
     #[inline]
     pub(crate) fn new() -> Self {
         static MEMO: Memo = Memo::new();
-        Self { row: cpu::choose(TABLE, &MEMO), tuning: Tuning::current() }
+        Self { row: cpu::choose(TABLE, &MEMO).expect("the last row"), tuning: Tuning::current() }
     }
 
     /// A given row, without tuning.
@@ -105,14 +105,18 @@ impl Core {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
         if !self.last_block_goes_scalar(blocks) {
-            return call(&self.row, state, first, lead, data);
+            return call(self.row, state, first, lead, data);
         }
         if blocks == 1 {
-            return call(&scalar::ROW, state, first, lead, data);
+            return call(self.scalar(), state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
-        call(&self.row, state, first, lead, head);
-        call(&scalar::ROW, state, first.wrapping_add(blocks as u64 - 1), None, last);
+        call(self.row, state, first, lead, head);
+        call(self.scalar(), state, first.wrapping_add(blocks as u64 - 1), None, last);
+    }
+
+    fn scalar(self) -> Usable<Backend> {
+        cpu::last(TABLE)
     }
 
     /// Whether the last of so many blocks would need a vector pass of its own, and the tuning says
@@ -123,8 +127,8 @@ impl Core {
         self.tuning.scalar_single_block() && blocks % self.row.pass_blocks == 1
     }
 
-    #[cfg(test)]
-    pub(super) fn tuned(self, tuning: Tuning) -> Self {
+    /// The same row, tuned otherwise.
+    pub(crate) fn tuned(self, tuning: Tuning) -> Self {
         Self { tuning, ..self }
     }
 
@@ -135,7 +139,13 @@ impl Core {
 }
 
 #[inline]
-fn call<D: Data>(row: &Backend, state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: D) {
-    // SAFETY: the row is the scalar one, which runs everywhere, or was taken out of a `Usable`.
-    unsafe { D::kernel(row)(state, first, lead, data) }
+fn call<D: Data>(
+    row: Usable<Backend>,
+    state: &State,
+    first: u64,
+    lead: Option<&mut [u8; 64]>,
+    data: D,
+) {
+    // SAFETY: the row was found usable.
+    unsafe { D::kernel(&row)(state, first, lead, data) }
 }

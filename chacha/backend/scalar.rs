@@ -14,7 +14,7 @@ pub(super) const ROW: Backend = Backend {
     usable: || true,
     pass_blocks: 1,
     in_place: run::<mode::InPlace>,
-    into: run::<mode::Into>,
+    apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
 };
 
@@ -36,13 +36,15 @@ fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut 
 
 /// A block of keystream (RFC 8439, section 2.3).
 fn block(state: &State, number: u64) -> [u8; 64] {
-    let start = state.words(number);
+    let mut start = state.words(number);
     let mut x = start;
     double_rounds(&mut x, state.double_rounds);
     let mut bytes = [0; 64];
     for ((bytes, x), start) in bytes.chunks_exact_mut(4).zip(x).zip(start) {
         bytes.copy_from_slice(&x.wrapping_add(start).to_le_bytes());
     }
+    start.as_mut_slice().zeroize();
+    x.as_mut_slice().zeroize();
     bytes
 }
 

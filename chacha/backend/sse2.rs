@@ -1,4 +1,5 @@
-//! SSE2: 128-bit vectors, which every x86-64 CPU has.
+//! SSE2: 128-bit vectors, for targets that always have them, as x86-64 does under an operating
+//! system. (Bare-metal x86-64 targets do without, to keep vector registers out of kernels.)
 
 use core::arch::x86_64::{
     __m128i, _mm_add_epi32, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_or_si128, _mm_set_epi32,
@@ -19,7 +20,7 @@ pub(super) const ROW: Backend = Backend {
     usable: || true,
     pass_blocks: 4,
     in_place: run::<mode::InPlace>,
-    into: run::<mode::Into>,
+    apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
 };
 
@@ -31,14 +32,14 @@ fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Sse2(()), state, first, blocks, scratch);
 }
 
-/// The proof that SSE2 may be used: it is part of x86-64, the only target that this file is for.
+/// The proof that SSE2 may be used: this file is compiled only where the target enables it.
 #[derive(Clone, Copy)]
 struct Sse2(());
 
 /// An intrinsic whose only requirement is SSE2.
 macro_rules! sse2 {
     ($call:expr) => {{
-        // SAFETY: x86-64 has SSE2; this file is compiled for nothing else.
+        // SAFETY: the target enables SSE2, or this file would not be compiled.
         #[allow(unused_unsafe, reason = "safe where the target enables SSE2, since Rust 1.87")]
         unsafe {
             $call

@@ -70,10 +70,7 @@ impl Draft {
         check_target(path, force)?;
         // Before the file, so that no signal finds the one without the other.
         let signals = Signals::watch().map_err(|error| not_created(path, error))?;
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
+        let directory = directory_of(path);
         let temporary = Builder::new().prefix(".keyspring-").make_in(directory, |name| {
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(name)
         });
@@ -103,15 +100,22 @@ impl Draft {
         let Self { temporary, path, force, .. } = self;
         let published =
             if force { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
-        published.map(drop).map_err(|failed| match failed.error.kind() {
+        published.map_err(|failed| match failed.error.kind() {
             ErrorKind::AlreadyExists => not_created(&path, EXISTS),
             _ => not_created(&path, failed.error),
-        })
+        })?;
+        // The name is on the disk only once the directory is. Not every file system can be asked.
+        let _ = File::open(directory_of(&path)).and_then(|directory| directory.sync_all());
+        Ok(())
     }
 
     fn check_signals(&self) -> Result<(), Failure> {
         self.signals.received().map_or(Ok(()), |signal| Err(Failure::Signal(signal)))
     }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
 
 const EXISTS: &str = "file exists; use --force to replace it";

@@ -1,6 +1,6 @@
 //! The table of Poly1305 backends, the thresholds, and the choice.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod avx2;
 
 use super::scalar;
@@ -37,7 +37,7 @@ impl Row for Backend {
 
 /// Best first; the last row runs everywhere.
 pub(crate) static TABLE: &[Backend] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     avx2::ROW,
     SCALAR,
 ];
@@ -63,7 +63,7 @@ impl Core {
     #[inline]
     pub(crate) fn new() -> Self {
         static MEMO: Memo = Memo::new();
-        let core = Self::on(cpu::choose(TABLE, &MEMO));
+        let core = Self::on(cpu::choose(TABLE, &MEMO).expect("the last row"));
         #[cfg(feature = "force-backend")]
         if cpu::forced().is_some_and(|forced| forced.no_threshold) {
             return core.without_threshold();
@@ -77,7 +77,6 @@ impl Core {
     }
 
     /// The row's kernel wherever it can run.
-    #[cfg(any(test, feature = "force-backend"))]
     pub(crate) fn without_threshold(self) -> Self {
         Self { min_blocks: self.row.least_blocks, ..self }
     }
@@ -91,8 +90,8 @@ impl Core {
         self.min_blocks.checked_mul(16)
     }
 
-    /// Takes in whole blocks, in sections. A short message is a direct call that never looks at
-    /// the table, and so is a short end of a long one.
+    /// Takes in whole blocks, in sections. What is shorter than the threshold is a direct call of
+    /// the scalar code, and so is a short end of a long message.
     #[inline]
     pub(crate) fn blocks(self, state: &mut scalar::State, blocks: &[[u8; 16]]) {
         for blocks in blocks.chunks(section::POLY1305_BYTES / 16) {

@@ -6,8 +6,9 @@
 //!
 //! 1. r is clamped: r0, r1 < 2^60, and r1 is a multiple of 4. What a product has at 2^128 and above
 //!    wraps as 2^130 = 5: h1 r1 2^128 = h1 (5 r1 / 4), and 5 r1 / 4 = r1 + r1 / 4 is exact.
-//! 2. h is only reduced in part: h2 <= 4 between blocks. It is 6 at the most after adding a block,
-//!    so h2 r0 < 2^63 and each sum of products stays below 2^127.
+//! 2. h is only reduced in part: h2 <= 4 between blocks, and 6 at the most after adding a block. So
+//!    what is computed in 64 bits fits: h2 s1 < 6 * 1.25 * 2^60, d2 < 6 * 2^60 + 2^62 < 2^63, and
+//!    5 d2 / 4 < 2^64. Each sum of products stays below 2^127.
 
 use zeroize::Zeroize;
 
@@ -54,8 +55,38 @@ impl State {
     }
 }
 
+/// The accumulator and the key in registers, for a body that has other things to do between blocks.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[derive(Clone, Copy)]
+pub(crate) struct Running {
+    h: [u64; 3],
+    r: [u64; 2],
+}
+
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+impl Running {
+    /// Takes in a whole block.
+    #[inline(always)]
+    pub(crate) fn block(&mut self, block: &[u8; 16]) {
+        self.h = step(self.h, self.r, block, WHOLE);
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+impl State {
+    #[inline(always)]
+    pub(crate) fn running(&self) -> Running {
+        Running { h: self.h, r: self.r }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, running: Running) {
+        self.h = running.h;
+    }
+}
+
 /// The same numbers in five limbs of 26 bits, for the vector bodies.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 impl State {
     /// The accumulator.
     #[inline(always)]
@@ -90,7 +121,7 @@ impl State {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 #[inline(always)]
 fn limbs_26([h0, h1, h2]: [u64; 3]) -> [u32; 5] {
     const MASK: u64 = (1 << 26) - 1;

@@ -1,0 +1,100 @@
+//! The table of rows that seal in one pass; without a usable one, the two dispatchers run one after
+//! the other.
+
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+mod avx2;
+
+use crate::chacha::State;
+use crate::cpu::{self, Memo, Row, Usable};
+use crate::poly1305::scalar;
+use crate::section::AEAD_BYTES;
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    name: &'static str,
+    level: u8,
+    usable: fn() -> bool,
+    /// The bytes that are encrypted at a time.
+    chunk: usize,
+    seal: Seal,
+}
+
+/// [`fused::seal`](super::fused::seal). To call one is safe where its row's `usable()` holds.
+type Seal = unsafe fn(&State, u64, &mut scalar::State, Option<&[u8]>, &mut [u8], usize) -> usize;
+
+impl Row for Backend {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn level(&self) -> u8 {
+        self.level
+    }
+
+    fn usable(&self) -> bool {
+        (self.usable)()
+    }
+}
+
+/// Best first. It may be empty, and no row need be usable.
+pub(crate) static TABLE: &[Backend] = &[
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    avx2::ROW,
+];
+
+/// A usable row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fused {
+    row: Usable<Backend>,
+}
+
+impl Fused {
+    /// The best that this machine has, if it has any.
+    #[inline]
+    pub(crate) fn new() -> Option<Self> {
+        static MEMO: Memo = Memo::new();
+        cpu::choose(TABLE, &MEMO).map(Self::on)
+    }
+
+    /// A given row.
+    pub(crate) fn on(row: Usable<Backend>) -> Self {
+        Self { row }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row.name
+    }
+
+    /// Encrypts whole chunks, of which block `first` is the first, from byte `encrypted` of `out`
+    /// on, in sections, and authenticates from byte 0 on. The message lies in `source`, byte for
+    /// byte, or in `out` itself. Returns how far each of both came: encrypted, authenticated.
+    pub(super) fn seal(
+        self,
+        state: &State,
+        mut first: u64,
+        mac: &mut scalar::State,
+        source: Option<&[u8]>,
+        out: &mut [u8],
+        mut encrypted: usize,
+    ) -> (usize, usize) {
+        let chunk = self.row.chunk;
+        let mut authenticated = 0;
+        loop {
+            let rest = (out.len() - encrypted).min(AEAD_BYTES);
+            let now = rest - rest % chunk;
+            if now == 0 {
+                return (encrypted, authenticated);
+            }
+            let end = encrypted + now;
+            let source = source.map(|source| &source[authenticated..end]);
+            let out = &mut out[authenticated..end];
+            let encrypted_here = encrypted - authenticated;
+            // SAFETY: the row was found usable.
+            authenticated +=
+                unsafe { (self.row.seal)(state, first, mac, source, out, encrypted_here) };
+            first = first.wrapping_add((now / 64) as u64);
+            encrypted = end;
+        }
+    }
+}
