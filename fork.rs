@@ -23,6 +23,13 @@ pub(crate) enum Stamp {
     Unknown,
 }
 
+#[cfg(all(
+    feature = "std",
+    feature = "getrandom",
+    target_os = "linux",
+    target_has_atomic = "64"
+))]
+pub(crate) use self::linux::renew;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) use self::linux::stamp;
 
@@ -64,6 +71,13 @@ mod linux {
             Some(stamp) => Stamp::Process(stamp),
             None => new_stamp(word),
         }
+    }
+
+    /// Makes the next stamp another, on a new page: for a process that was copied in a way that no
+    /// kernel reports.
+    #[cfg(all(feature = "getrandom", target_has_atomic = "64"))]
+    pub(crate) fn renew() {
+        PAGE.store(ptr::null_mut(), Ordering::Release);
     }
 
     /// The first call in a process. Two threads may both be here: the first to store wins.

@@ -1,49 +1,12 @@
 //! The free functions: what is drawn by every thread of a program.
 
-use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::RangeBounds;
 use std::vec::Vec;
 
-use zeroize::Zeroize;
-
+use super::control::local;
 use super::uniform::{self, Uniform, Words};
-use super::{EntropySource, Error, SessionKey, SystemEntropy, seed};
-use crate::chacha::data::Keystream;
-use crate::chacha::{Core, State};
-use crate::fork::{self, Stamp};
-
-/// How the free functions keep two processes from the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mode {
-    /// Nothing is kept between two calls: each asks the operating system.
-    Direct,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Direct => "direct",
-        })
-    }
-}
-
-/// Up to this many bytes the operating system's are handed out as they are: one call of it is the
-/// greater part of the cost, and one block of ChaCha20 would only add to it.
-const AS_THEY_ARE: usize = 64;
-
-/// How often an expansion starts again because the process was forked in the middle of it.
-const TRIES: usize = 3;
-
-/// The most bytes under one key.
-const KEY_BYTES: usize = 1 << 16;
-
-/// The mode that the free functions work in.
-#[must_use]
-pub fn mode() -> Mode {
-    Mode::Direct
-}
+use super::{Error, SessionKey};
 
 /// Writes random bytes over the whole of `dst`.
 ///
@@ -58,11 +21,18 @@ pub fn mode() -> Mode {
 /// keyspring::crng::fill(&mut bytes);
 /// assert_ne!(bytes, [0; 32]);
 /// ```
+#[inline]
 #[track_caller]
 pub fn fill(dst: &mut [u8]) {
-    if let Err(error) = try_fill(dst) {
-        panic!("no random bytes: {error}");
+    if let Err(error) = local::fill(dst) {
+        no_entropy(error);
     }
+}
+
+#[cold]
+#[track_caller]
+fn no_entropy(error: Error) -> ! {
+    panic!("no random bytes: {error}");
 }
 
 /// Writes random bytes over the whole of `dst`.
@@ -70,44 +40,9 @@ pub fn fill(dst: &mut [u8]) {
 /// # Errors
 ///
 /// [`Error`] if the operating system gives no entropy; `dst` is all zero then.
+#[inline]
 pub fn try_fill(dst: &mut [u8]) -> Result<(), Error> {
-    let filled = if dst.len() <= AS_THEY_ARE { SystemEntropy.fill(dst) } else { expand(dst) };
-    if filled.is_err() {
-        dst.zeroize();
-    }
-    filled
-}
-
-/// Keystream under a key that exists for this call alone.
-fn expand(dst: &mut [u8]) -> Result<(), Error> {
-    for _ in 0..TRIES {
-        let stamp = fork::stamp();
-        if stamp == Stamp::Unknown {
-            break;
-        }
-        let mut key = seed::draw(&mut SystemEntropy)?;
-        expand_key(&mut key, dst);
-        // A fork while the key existed leaves two processes here with the same bytes; the child's
-        // stamp is another, and it starts again.
-        if fork::stamp() == stamp {
-            return Ok(());
-        }
-    }
-    SystemEntropy.fill(dst)
-}
-
-/// Fills `dst` from `key`, which is wiped; every 64 KiB the key is replaced by 32 bytes of the
-/// keystream that nobody sees.
-fn expand_key(key: &mut [u8; 32], dst: &mut [u8]) {
-    let core = Core::new();
-    let mut next = [0; 64];
-    for chunk in dst.chunks_mut(KEY_BYTES) {
-        let state = State::with_nonce_96(key, &[0; 12], 0, 10);
-        core.run(&state, 0, Some(&mut next), Keystream(chunk));
-        key.copy_from_slice(&next[..32]);
-    }
-    next.as_mut_slice().zeroize();
-    key.as_mut_slice().zeroize();
+    local::fill(dst)
 }
 
 /// Writes random bytes over the whole of `dst`, which need not hold anything yet, and returns it.
@@ -147,6 +82,7 @@ pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// assert_ne!(key, keyspring::crng::session_key());
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn session_key() -> SessionKey {
     key()
@@ -164,11 +100,20 @@ pub fn session_key() -> SessionKey {
 /// let cipher = keyspring::aead::ChaCha20Poly1305::from_key(keyspring::crng::key().as_bytes());
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn key<const N: usize>() -> SessionKey<N> {
     let mut key = SessionKey::zeroed();
-    fill(key.as_mut_bytes());
+    fill_key(key.as_mut_bytes());
     key
+}
+
+#[inline]
+#[track_caller]
+fn fill_key(dst: &mut [u8]) {
+    if let Err(error) = local::fill_key(dst) {
+        no_entropy(error);
+    }
 }
 
 /// Mints keys in place, over whatever they were before.
@@ -188,9 +133,7 @@ pub fn key<const N: usize>() -> SessionKey<N> {
 /// ```
 #[track_caller]
 pub fn fill_keys<const N: usize>(keys: &mut [SessionKey<N>]) {
-    for key in keys {
-        fill(key.as_mut_bytes());
-    }
+    fill_key(SessionKey::as_mut_bytes_of_all(keys));
 }
 
 /// Mints `count` keys, each where it stays.
@@ -225,6 +168,7 @@ pub fn keys<const N: usize>(count: usize) -> Vec<SessionKey<N>> {
 /// let nonce: [u8; 24] = keyspring::crng::bytes();
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -246,6 +190,7 @@ macro_rules! integers {
         #[doc = concat!("let number = keyspring::crng::", stringify!($int), "();")]
         /// ```
         #[must_use]
+        #[inline]
         #[track_caller]
         pub fn $int() -> $int {
             $int::from_ne_bytes(bytes())
@@ -267,15 +212,17 @@ integers!(u8 u16 u32 u64 u128);
 /// let heads = keyspring::crng::bool();
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn bool() -> bool {
     u8() & 1 == 1
 }
 
-/// The operating system's bytes as random words.
-struct Direct;
+/// This thread's bytes as random words.
+struct Local;
 
-impl Words for Direct {
+impl Words for Local {
+    #[inline(always)]
     fn bytes<const N: usize>(&mut self) -> [u8; N] {
         bytes()
     }
@@ -293,9 +240,10 @@ impl Words for Direct {
 /// assert!(keyspring::crng::below(10) < 10);
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn below(bound: u64) -> u64 {
-    uniform::below(&mut Direct, bound)
+    uniform::below(&mut Local, bound)
 }
 
 /// A number in `range`, each with exactly the same probability.
@@ -314,9 +262,10 @@ pub fn below(bound: u64) -> u64 {
 /// let any: i64 = crng::range(..);
 /// ```
 #[must_use]
+#[inline]
 #[track_caller]
 pub fn range<T: Uniform>(range: impl RangeBounds<T>) -> T {
-    uniform::range(&mut Direct, range)
+    uniform::range(&mut Local, range)
 }
 
 /// Brings `slice` into an order drawn from all with exactly the same probability (Fisher and Yates,
@@ -336,13 +285,13 @@ pub fn range<T: Uniform>(range: impl RangeBounds<T>) -> T {
 /// ```
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) {
-    uniform::shuffle(&mut Direct, slice);
+    uniform::shuffle(&mut Local, slice);
 }
 
 /// The free functions as a generator of the `rand_core` traits, by [`thread`].
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadCrng {
-    /// Buffered modes keep a state for each thread, so the handle must not leave its own.
+    /// Each thread has a generator of its own, and the handle must not leave it.
     not_send: core::marker::PhantomData<*const ()>,
 }
 
@@ -360,36 +309,7 @@ pub struct ThreadCrng {
 /// # }
 /// ```
 #[must_use]
+#[inline]
 pub fn thread() -> ThreadCrng {
     ThreadCrng { not_send: core::marker::PhantomData }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_length_is_filled_to_its_last_byte() {
-        for len in (0..=300).chain([4095, 4096, 4097, KEY_BYTES + 1, 3 * KEY_BYTES + 7]) {
-            // A last byte of zero has a chance of 1 in 256; that all 32 tries have it, of 2^-256.
-            let mut dst = std::vec![0; len];
-            let reached = (0..32).any(|_| {
-                fill(&mut dst);
-                dst.last().is_none_or(|byte| *byte != 0)
-            });
-            assert!(reached, "length {len}");
-        }
-    }
-
-    #[test]
-    fn each_stretch_of_64_kib_has_a_key_of_its_own() {
-        let mut key = [7; 32];
-        let mut dst = std::vec![0; 2 * KEY_BYTES];
-        expand_key(&mut key, &mut dst);
-        assert_eq!(key, [0; 32]);
-        let first = crate::chacha::block(&[7; 32], 0, &[0; 12]);
-        let second_key = first.first_chunk().unwrap();
-        assert_eq!(dst[..64], crate::chacha::block(&[7; 32], 1, &[0; 12]));
-        assert_eq!(dst[KEY_BYTES..][..64], crate::chacha::block(second_key, 1, &[0; 12]));
-    }
 }

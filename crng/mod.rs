@@ -7,17 +7,21 @@
 //!
 //! # Security
 //!
-//! The free functions work in [`Mode::Direct`]: nothing is kept between two calls, so there is
-//! nothing that a fork or a clone of the machine could copy and nothing to erase.
-//!
-//! - Up to 64 bytes come from the operating system as they are.
-//! - More are ChaCha20 keystream under a key of 32 bytes from the operating system, used for this
-//!   call alone and wiped. If the process was forked meanwhile, the call starts again.
+//! Each thread has a generator of its own. Where the kernel has memory that a fork wipes, it makes
+//! output ahead; elsewhere each call asks the operating system. [`mode`] says which it is.
 //!
 //! Promised: output that can't be told from uniform if the operating system's source and ChaCha20
-//! hold; no two calls, threads or processes with the same bytes; no weak bytes, ever: without
-//! entropy a call fails or panics. Not promised: erasure of bytes that you were given, and of
-//! places that a [`SessionKey`] was moved from. It follows the shape of DRG.3 and is not certified.
+//! hold; no bytes twice, in threads, in processes however they were forked, or in a call that a fork
+//! interrupts; no earlier output can be computed from what the generator holds; new entropy after
+//! 60 seconds (keys) or 1 MiB; no weak bytes, ever: without entropy a first call fails or panics.
+//! Calls may be made in signal handlers, destructors of thread-locals, `atexit` handlers and panic
+//! hooks; a handler's should not be its thread's first, see [`warm_up`].
+//!
+//! Not promised: erasure of bytes that you were given, and of places that a [`SessionKey`] was moved
+//! from; other bytes in the clone of a virtual machine for the rest of a buffer (at most 3936
+//! bytes), unless [`on_restore`] is called there; `clone(CLONE_VM)` without thread-local storage of
+//! its own. It follows the shape of DRG.3 and is not certified.
+#![doc = include_str!("DESIGN.md")]
 
 mod error;
 mod generator;
@@ -30,13 +34,28 @@ mod traits;
 mod uniform;
 
 #[cfg(all(feature = "std", feature = "getrandom"))]
+mod control;
+#[cfg(all(feature = "std", feature = "getrandom"))]
+mod direct;
+#[cfg(all(feature = "std", feature = "getrandom"))]
 mod free;
+#[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+mod page;
+#[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+mod thread;
 
+#[cfg(all(test, feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+mod faults;
+
+#[cfg(all(feature = "std", feature = "getrandom"))]
+pub use self::control::{
+    Health, Mode, add_entropy, health, mode, on_restore, reseed, reseed_all, warm_up,
+};
 pub use self::error::Error;
 #[cfg(all(feature = "std", feature = "getrandom"))]
 pub use self::free::{
-    Mode, ThreadCrng, below, bool, bytes, fill, fill_keys, fill_uninit, key, keys, mode, range,
-    session_key, shuffle, thread, try_fill, u8, u16, u32, u64, u128,
+    ThreadCrng, below, bool, bytes, fill, fill_keys, fill_uninit, key, keys, range, session_key,
+    shuffle, thread, try_fill, u8, u16, u32, u64, u128,
 };
 pub use self::owned::{Builder, Crng, Policy};
 pub use self::seed::{EntropySource, SystemEntropy};

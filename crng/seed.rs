@@ -55,6 +55,41 @@ pub(super) fn draw(source: &mut impl EntropySource) -> Result<[u8; 32], Error> {
     if bytes.iter().all(|byte| *byte == bytes[0]) { Err(Error::WEAK) } else { Ok(bytes) }
 }
 
+#[cfg(all(
+    feature = "std",
+    feature = "getrandom",
+    target_os = "linux",
+    target_has_atomic = "64"
+))]
+pub(super) use self::pool::{add_to_pool, pool};
+
+/// What callers have added, hashed. It is never credited.
+#[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+mod pool {
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    static POOL: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
+    /// How often something was added, so that adding the same twice does not cancel out.
+    static ADDED: AtomicU64 = AtomicU64::new(0);
+
+    pub(in super::super) fn add_to_pool(bytes: &[u8]) {
+        let number = ADDED.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        let hash = super::extract(&[0; 32], &[&number, bytes]);
+        for (word, bytes) in POOL.iter().zip(hash.as_chunks().0) {
+            word.fetch_xor(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        }
+    }
+
+    pub(in super::super) fn pool() -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (word, bytes) in POOL.iter().zip(bytes.as_chunks_mut().0) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        bytes
+    }
+}
+
 /// BLAKE2s-256, keyed: `key` may be known or all zero, as long as one of the parts is not.
 pub(super) fn extract(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let mut mac = Blake2sMac256::new(key.into());

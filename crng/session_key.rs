@@ -28,6 +28,7 @@ use super::Error;
 /// assert_eq!(parts.len(), 8);
 /// # }
 /// ```
+#[repr(transparent)]
 pub struct SessionKey<const N: usize = 256>([u8; N]);
 
 impl<const N: usize> SessionKey<N> {
@@ -46,6 +47,14 @@ impl<const N: usize> SessionKey<N> {
     /// The place to mint a key in.
     pub(super) fn as_mut_bytes(&mut self) -> &mut [u8; N] {
         &mut self.0
+    }
+
+    /// The place to mint many keys in.
+    #[cfg(all(feature = "std", feature = "getrandom"))]
+    pub(super) fn as_mut_bytes_of_all(keys: &mut [Self]) -> &mut [u8] {
+        let arrays = core::ptr::from_mut(keys) as *mut [[u8; N]];
+        // SAFETY: a key lies as its bytes do, by `repr(transparent)`, and any bytes are a key.
+        unsafe { &mut *arrays }.as_flattened_mut()
     }
 
     /// Splits the key into keys of `M` bytes, in order; `N` must be a multiple of `M`, which the

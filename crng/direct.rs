@@ -1,0 +1,96 @@
+//! Direct mode: nothing is kept between two calls, so a fork or a clone has nothing to copy.
+
+use zeroize::Zeroize;
+
+use super::{EntropySource, Error, SystemEntropy, seed};
+use crate::chacha::data::Keystream;
+use crate::chacha::{Core, State};
+use crate::fork::{self, Stamp};
+
+/// Up to this many bytes the operating system's are handed out as they are: one call of it is the
+/// greater part of the cost, and one block of ChaCha20 would only add to it.
+const AS_THEY_ARE: usize = 64;
+
+/// How often a call starts again because the process was forked in the middle of it.
+const TRIES: usize = 3;
+
+/// The most bytes under one key.
+pub(super) const KEY_BYTES: usize = 1 << 16;
+
+/// Fills `dst`, or leaves it all zero and says why.
+#[cold]
+pub(super) fn fill(dst: &mut [u8]) -> Result<(), Error> {
+    let filled = fill_unique(dst);
+    if filled.is_err() {
+        dst.zeroize();
+    }
+    filled
+}
+
+fn fill_unique(dst: &mut [u8]) -> Result<(), Error> {
+    for _ in 0..TRIES {
+        let stamp = fork::stamp();
+        if stamp == Stamp::Unknown {
+            break;
+        }
+        if dst.len() <= AS_THEY_ARE {
+            SystemEntropy.fill(dst)?;
+        } else {
+            let mut key = seed::draw(&mut SystemEntropy)?;
+            expand(&mut key, dst, || true);
+        }
+        // A fork since the bytes came, in a signal handler, leaves two processes here with the same
+        // ones; the child's stamp is another, and it starts again.
+        if fork::stamp() == stamp {
+            return Ok(());
+        }
+    }
+    SystemEntropy.fill(dst)
+}
+
+/// Fills `dst` from `key`, which is wiped; every 64 KiB the key is replaced by 32 bytes of the
+/// keystream that nobody sees, and `goes_on` asked whether the rest is still wanted.
+pub(super) fn expand(key: &mut [u8; 32], dst: &mut [u8], mut goes_on: impl FnMut() -> bool) {
+    let core = Core::new();
+    let mut next = [0; 64];
+    for chunk in dst.chunks_mut(KEY_BYTES) {
+        let state = State::with_nonce_96(key, &[0; 12], 0, 10);
+        core.run(&state, 0, Some(&mut next), Keystream(chunk));
+        key.copy_from_slice(&next[..32]);
+        if !goes_on() {
+            break;
+        }
+    }
+    next.as_mut_slice().zeroize();
+    key.as_mut_slice().zeroize();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stretch_of_64_kib_has_a_key_of_its_own() {
+        let mut key = [7; 32];
+        let mut dst = std::vec![0; 2 * KEY_BYTES];
+        expand(&mut key, &mut dst, || true);
+        assert_eq!(key, [0; 32]);
+        let first = crate::chacha::block(&[7; 32], 0, &[0; 12]);
+        let second_key = first.first_chunk().unwrap();
+        assert_eq!(dst[..64], crate::chacha::block(&[7; 32], 1, &[0; 12]));
+        assert_eq!(dst[KEY_BYTES..][..64], crate::chacha::block(second_key, 1, &[0; 12]));
+    }
+
+    #[test]
+    fn every_length_is_filled_to_its_last_byte() {
+        for len in (1..=300).chain([4095, 4096, 4097, KEY_BYTES + 1, 3 * KEY_BYTES + 7]) {
+            // A last byte of zero has a chance of 1 in 256; that all 32 tries have it, of 2^-256.
+            let mut dst = std::vec![0; len];
+            let reached = (0..32).any(|_| {
+                fill(&mut dst).expect("there is entropy");
+                dst.last() != Some(&0)
+            });
+            assert!(reached, "length {len}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Pages that a fork wipes, and what lies in one.
+//!
+//! A page may turn to zeros between any two instructions. So nothing here is ever borrowed: a page
+//! is a pointer, its fields are read and written whole and volatile, and what was read is kept by
+//! the reader. The one exception is the buffer while a kernel writes it, which never reads it.
+//!
+//! Pages come out of slabs. Which are in use is noted in ordinary memory, which a fork copies: in a
+//! child, the pages of threads that it does not have stay in use. Slabs are never unmapped.
+
+use core::ptr::{self, NonNull};
+use core::slice;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering, compiler_fence, fence};
+
+use super::Mode;
+
+/// The bytes of a slot. No machine has smaller pages, so no slot lies in two.
+const LEN: usize = 4096;
+
+/// The longest buffer: 62 blocks, less the next key.
+pub(super) const LONGEST: usize = 64 * 62 - 32;
+
+/// What lies in a page: 96 bytes of head, so that the second block of a refill is aligned to 64.
+#[repr(C, align(64))]
+struct Layout {
+    /// All zero: unseeded.
+    key: [u8; 32],
+    /// Of the last seed; 0: unseeded.
+    epoch: u64,
+    /// 0: new, or lost to a fork or for want of memory.
+    stamp: u64,
+    /// Of the next byte in the buffer.
+    position: u32,
+    /// Of the buffer.
+    end: u32,
+    /// Output since the last seed.
+    bytes_since: u64,
+    /// Both by the coarse clock, in nanoseconds.
+    seeded_at: u64,
+    refilled_at: u64,
+    unused: [u8; 16],
+    buffer: [u8; LEN - 96],
+}
+
+const _: () = assert!(size_of::<Layout>() == LEN && LONGEST <= LEN - 96);
+
+/// A page in use. Whoever took it is the only one to use it, from one thread at a time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page(NonNull<Layout>);
+
+/// The fields, read and written in one piece each.
+macro_rules! fields {
+    ($($get:ident $set:ident $field:ident: $type:ty;)*) => {$(
+        #[inline(always)]
+        pub(super) fn $get(self) -> $type {
+            // SAFETY: the pointer is that of a slot of a slab, which is never unmapped.
+            unsafe { (&raw const (*self.0.as_ptr()).$field).read_volatile() }
+        }
+
+        #[inline(always)]
+        pub(super) fn $set(self, value: $type) {
+            // SAFETY: as above, and the page is the caller's alone.
+            unsafe { (&raw mut (*self.0.as_ptr()).$field).write_volatile(value) }
+        }
+    )*};
+}
+
+impl Page {
+    fields! {
+        epoch set_epoch epoch: u64;
+        stamp set_stamp stamp: u64;
+        position set_position position: u32;
+        end set_end end: u32;
+        bytes_since set_bytes_since bytes_since: u64;
+        seeded_at set_seeded_at seeded_at: u64;
+        refilled_at set_refilled_at refilled_at: u64;
+    }
+
+    /// Copies the key out, over `key`.
+    pub(super) fn copy_key(self, key: &mut [u8; 32]) {
+        // SAFETY: the pointer is that of a slot of a slab, which is never unmapped.
+        let place = unsafe { &raw const (*self.0.as_ptr()).key };
+        // SAFETY: the place is as long and mapped, and `key` lies elsewhere, being borrowed.
+        unsafe { ptr::copy_nonoverlapping(place, key, 1) };
+        settle();
+    }
+
+    pub(super) fn set_key(self, key: &[u8; 32]) {
+        // SAFETY: the pointer is that of a slot of a slab, which is never unmapped.
+        let place = unsafe { &raw mut (*self.0.as_ptr()).key };
+        // SAFETY: as above, and the page is the caller's alone.
+        unsafe { ptr::copy_nonoverlapping(key, place, 1) };
+        settle();
+    }
+
+    /// Copies bytes of the buffer out and zeroes them there.
+    ///
+    /// # Panics
+    ///
+    /// If they lie behind the buffer's end.
+    #[inline(always)]
+    pub(super) fn take(self, at: usize, dst: &mut [u8]) {
+        assert!(at <= LONGEST && dst.len() <= LONGEST - at);
+        let buffer = self.buffer();
+        // SAFETY: the line above: the place lies inside the buffer.
+        let place = unsafe { buffer.add(at) };
+        // SAFETY: as many bytes lie there, and `dst` lies elsewhere, being borrowed.
+        unsafe { ptr::copy_nonoverlapping(place, dst.as_mut_ptr(), dst.len()) };
+        // SAFETY: the same bytes; the page is the caller's alone.
+        unsafe { ptr::write_bytes(place, 0, dst.len()) };
+        settle();
+    }
+
+    /// Puts bytes at the buffer's begin.
+    pub(super) fn put_first(self, bytes: &[u8; 32]) {
+        // SAFETY: the buffer is longer, and `bytes` lies elsewhere, being borrowed.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.buffer(), bytes.len()) };
+        settle();
+    }
+
+    /// Has a kernel write the rest of a buffer of `len` bytes, behind the first 32.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rest.
+    pub(super) fn put_rest(self, len: usize, kernel: impl FnOnce(&mut [u8])) {
+        assert!((32..=LONGEST).contains(&len));
+        let buffer = self.buffer();
+        // SAFETY: the line above: it lies inside the buffer.
+        let rest = unsafe { buffer.add(32) };
+        // SAFETY: as many bytes lie there, and the page is the caller's alone. They may turn to
+        // zeros meanwhile, but a kernel that makes keystream writes and does not read.
+        kernel(unsafe { slice::from_raw_parts_mut(rest, len - 32) });
+        settle();
+    }
+
+    /// Wipes what the buffer holds.
+    pub(super) fn empty(self) {
+        self.set_position(0);
+        self.set_end(0);
+        // SAFETY: the whole buffer, which is the caller's alone.
+        unsafe { ptr::write_bytes(self.buffer(), 0, LEN - 96) };
+        settle();
+    }
+
+    /// Wipes everything.
+    pub(super) fn wipe(self) {
+        // SAFETY: one slot, which is the caller's alone; zeros are what it held at first.
+        unsafe { ptr::write_bytes(self.0.as_ptr(), 0, 1) };
+        settle();
+    }
+
+    #[inline(always)]
+    fn buffer(self) -> *mut u8 {
+        // SAFETY: the pointer is that of a slot of a slab; nothing is read.
+        unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
+    }
+}
+
+/// Everything before is done before anything after: the copy before the stamp is looked at again,
+/// and the zeros before they could be taken for superfluous. No instruction on x86.
+#[inline(always)]
+fn settle() {
+    fence(Ordering::Acquire);
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// A page, and how to give it back.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) page: Page,
+    used: &'static AtomicBool,
+}
+
+impl Slot {
+    /// Takes a page of zeros. `None` where there is no memory that a fork wipes.
+    pub(super) fn take() -> Option<Self> {
+        let mut link = &FIRST;
+        loop {
+            let slab = NonNull::new(link.load(Ordering::Acquire)).or_else(|| append(link))?;
+            // SAFETY: a slab that is linked is complete, and never unmapped.
+            let slab: &'static Slab = unsafe { slab.as_ref() };
+            for (i, used) in slab.used.iter().enumerate() {
+                // Looking first spares the lines of pages in use a write.
+                if !used.load(Ordering::Relaxed) && !used.swap(true, Ordering::Acquire) {
+                    // SAFETY: a slab has as many pages as flags.
+                    let page = Page(unsafe { slab.pages.add(i) });
+                    return Some(Self { page, used });
+                }
+            }
+            link = &slab.next;
+        }
+    }
+
+    /// Wipes the page and gives it back: whoever holds a copy must not use it again.
+    pub(super) fn release(self) {
+        self.page.wipe();
+        self.used.store(false, Ordering::Release);
+    }
+}
+
+/// The pages of a slab.
+const PAGES: usize = 64;
+
+/// What is known of a slab, in ordinary memory.
+struct Slab {
+    next: AtomicPtr<Self>,
+    pages: NonNull<Layout>,
+    used: [AtomicBool; PAGES],
+}
+
+static FIRST: AtomicPtr<Slab> = AtomicPtr::new(ptr::null_mut());
+
+/// Leaves all slabs there are to those who use them: who takes a page after this gets a new one.
+pub(super) fn start_anew() {
+    FIRST.store(ptr::null_mut(), Ordering::Release);
+    MODE.store(0, Ordering::Relaxed);
+}
+
+/// 0 before the first slab, then the number of a [`Mode`] in [`MODES`], from 1.
+static MODE: AtomicU8 = AtomicU8::new(0);
+
+/// Best first.
+const MODES: [Mode; 3] = [Mode::BufferedDroppable, Mode::BufferedWipe, Mode::Direct];
+
+/// The mode that this machine allows.
+pub(super) fn mode() -> Mode {
+    if FIRST.load(Ordering::Acquire).is_null() && MODE.load(Ordering::Relaxed) == 0 {
+        append(&FIRST);
+    }
+    MODES[usize::from(MODE.load(Ordering::Relaxed)).saturating_sub(1)]
+}
+
+/// Maps a slab and links it. Two threads may both be here: the first to link wins.
+#[cold]
+fn append(link: &AtomicPtr<Slab>) -> Option<NonNull<Slab>> {
+    let pages = map_pages()?;
+    let Some(slab) = map(size_of::<Slab>(), libc::MAP_PRIVATE) else {
+        unmap(pages.cast(), PAGES * LEN);
+        return None;
+    };
+    let slab = slab.cast::<Slab>();
+    let fresh = Slab {
+        next: AtomicPtr::new(ptr::null_mut()),
+        pages,
+        used: [const { AtomicBool::new(false) }; PAGES],
+    };
+    // SAFETY: the mapping is new, long enough and aligned to a page.
+    unsafe { slab.write(fresh) };
+    match link.compare_exchange(ptr::null_mut(), slab.as_ptr(), Ordering::AcqRel, Ordering::Acquire)
+    {
+        Ok(_) => Some(slab),
+        Err(earlier) => {
+            unmap(pages.cast(), PAGES * LEN);
+            unmap(slab.cast(), size_of::<Slab>());
+            NonNull::new(earlier)
+        }
+    }
+}
+
+/// The pages of a slab, in the best memory there is.
+fn map_pages() -> Option<NonNull<Layout>> {
+    let first = MODE.load(Ordering::Relaxed).saturating_sub(1);
+    for (number, mode) in (1..).zip(MODES).skip(first.into()) {
+        let pages = match mode {
+            Mode::BufferedDroppable => map_droppable(),
+            Mode::BufferedWipe => map_wiped(),
+            _ => None,
+        };
+        if pages.is_some() || mode == Mode::Direct {
+            MODE.store(number, Ordering::Relaxed);
+            return pages.map(NonNull::cast);
+        }
+    }
+    None
+}
+
+/// Pages that a fork wipes and that stay out of swap and core dumps, at the price that the kernel
+/// may drop them when memory is short (`MAP_DROPPABLE`, Linux 6.11 and later).
+fn map_droppable() -> Option<NonNull<u8>> {
+    /// The value is Linux's, on every architecture; not every `libc` has it.
+    const MAP_DROPPABLE: libc::c_int = 0x08;
+    let pages = map(PAGES * LEN, MAP_DROPPABLE)?;
+    // Emulators drop flags that they don't know. Droppable memory can't be kept over a fork.
+    let honest = !advise(pages, -1) && !advise(pages, libc::MADV_KEEPONFORK);
+    keep_if(honest, pages)
+}
+
+/// Pages that a fork wipes and that stay out of core dumps (`MADV_WIPEONFORK`, Linux 4.14 and
+/// later).
+fn map_wiped() -> Option<NonNull<u8>> {
+    let pages = map(PAGES * LEN, libc::MAP_PRIVATE)?;
+    // Some emulators accept whatever advice they are given: one that does not exist must fail.
+    let honest = !advise(pages, -1);
+    let wiped = advise(pages, libc::MADV_WIPEONFORK) && advise(pages, libc::MADV_DONTDUMP);
+    keep_if(honest && wiped, pages)
+}
+
+fn keep_if(good: bool, pages: NonNull<u8>) -> Option<NonNull<u8>> {
+    if !good {
+        unmap(pages, PAGES * LEN);
+        return None;
+    }
+    Some(pages)
+}
+
+fn map(len: usize, kind: libc::c_int) -> Option<NonNull<u8>> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping, anywhere, touches no memory that exists.
+    let place =
+        unsafe { libc::mmap(ptr::null_mut(), len, access, kind | libc::MAP_ANONYMOUS, -1, 0) };
+    if place == libc::MAP_FAILED { None } else { NonNull::new(place.cast()) }
+}
+
+/// Whether the kernel takes this advice for the pages of a new slab.
+fn advise(pages: NonNull<u8>, advice: libc::c_int) -> bool {
+    // SAFETY: the pages were just mapped and are nobody else's; no advice given here unmaps them.
+    unsafe { libc::madvise(pages.as_ptr().cast(), PAGES * LEN, advice) == 0 }
+}
+
+/// Unmaps what this thread has mapped and shown to nobody.
+fn unmap(place: NonNull<u8>, len: usize) {
+    // SAFETY: the callers pass what `map` gave them, unlinked, with its length.
+    unsafe { libc::munmap(place.as_ptr().cast(), len) };
+}
