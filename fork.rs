@@ -4,9 +4,12 @@
 //! page:   | stamp u64 | zeros ...        0 = forked since, or never asked
 //! ```
 //!
-//! A stamp is never zero and never given out twice in a process or its children: the counter that
-//! it comes from lies in ordinary memory, which a child inherits. Comparing PIDs would not do, since
-//! they wrap and `clone` can share them; nor would `pthread_atfork`, which `clone` does not call.
+//! A stamp is never zero. Whoever keeps a state takes the stamp first and the secret after it; then
+//! the stamp of a state is never the current one of a child that inherited the state, since the
+//! child's page is zero and the counter that new stamps come from, in ordinary memory, is inherited.
+//!
+//! Comparing PIDs would not do, since they wrap and `clone` can share them; nor would
+//! `pthread_atfork`, which `clone` does not call.
 
 use core::num::NonZeroU64;
 
@@ -30,15 +33,15 @@ pub(crate) enum Stamp {
     target_has_atomic = "64"
 ))]
 pub(crate) use self::linux::renew;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
 pub(crate) use self::linux::stamp;
 
-#[cfg(not(all(feature = "std", target_os = "linux")))]
+#[cfg(not(all(feature = "std", target_os = "linux", target_has_atomic = "64")))]
 pub(crate) fn stamp() -> Stamp {
     if cfg!(all(feature = "std", unix)) { Stamp::Unknown } else { Stamp::NoFork }
 }
 
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
 mod linux {
     use core::num::NonZeroU64;
     use core::ptr;

@@ -2,6 +2,7 @@
 
 use blake2::Blake2sMac256;
 use blake2::digest::{FixedOutput, KeyInit, Update};
+use zeroize::Zeroize;
 
 use super::Error;
 
@@ -51,8 +52,16 @@ impl EntropySource for SystemEntropy {
 /// them is broken.
 pub(super) fn draw(source: &mut impl EntropySource) -> Result<[u8; 32], Error> {
     let mut bytes = [0; 32];
-    source.fill(&mut bytes)?;
-    if bytes.iter().all(|byte| *byte == bytes[0]) { Err(Error::WEAK) } else { Ok(bytes) }
+    let filled = source.fill(&mut bytes);
+    // Without a branch on any of them: they are secret.
+    let differs = bytes.iter().fold(0, |all, byte| all | (byte ^ bytes[0])) != 0;
+    match filled {
+        Ok(()) if differs => Ok(bytes),
+        filled => {
+            bytes.as_mut_slice().zeroize();
+            Err(filled.err().unwrap_or(Error::WEAK))
+        }
+    }
 }
 
 #[cfg(all(
