@@ -14,9 +14,14 @@
 
 pub(crate) mod backend;
 pub(crate) mod data;
+// The vector bodies have no row to run in yet on other architectures.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod isa;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod narrow;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod shapes;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod wide;
 
 use core::fmt;
