@@ -1,9 +1,362 @@
-//! Losses at every step of the thread's generator.
+//! Forks, losses and signal handlers at every step of a thread's generator, and entropy that fails.
 
-use super::{Error, SystemEntropy, seed};
+use core::cell::Cell;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
+use std::vec::Vec;
 
-pub(super) fn step() {}
+use super::super::{EntropySource, direct, health};
+use super::*;
+
+/// What happens at a step.
+type Strike = fn();
+
+/// What stands for the operating system's entropy.
+type Source = fn(&mut [u8; 32]) -> Result<(), Error>;
+
+std::thread_local! {
+    /// After how many more steps, and what.
+    static STRIKE: Cell<Option<(u32, Strike)>> = const { Cell::new(None) };
+
+    /// What the strike's fork returned.
+    static FORKED: Cell<Option<libc::pid_t>> = const { Cell::new(None) };
+
+    /// What the strike drew itself.
+    static DRAWN: Cell<[u8; 32]> = const { Cell::new([0; 32]) };
+
+    static SOURCE: Cell<Source> =
+        const { Cell::new(|bytes| SystemEntropy.fill(bytes)) };
+}
+
+pub(super) fn step() {
+    match STRIKE.take() {
+        Some((0, strike)) => strike(),
+        Some((steps, strike)) => STRIKE.set(Some((steps - 1, strike))),
+        None => {}
+    }
+}
 
 pub(super) fn entropy() -> Result<[u8; 32], Error> {
-    seed::draw(&mut SystemEntropy)
+    struct Mock;
+
+    impl EntropySource for Mock {
+        fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
+            SOURCE.get()(dst.try_into().expect("32 bytes"))
+        }
+    }
+
+    draw(&mut Mock)
+}
+
+fn page() -> Page {
+    LOCAL.with(|local| local.page()).expect("a kernel with memory that a fork wipes")
+}
+
+/// Runs `test` on a new thread.
+#[track_caller]
+fn on_a_thread<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+    std::thread::spawn(test).join().expect("the thread ends well")
+}
+
+fn fork() {
+    // SAFETY: the child draws, writes to its pipe and leaves by `_exit`.
+    FORKED.set(Some(unsafe { libc::fork() }));
+}
+
+/// Has the kernel drop the page, if it can; else does what it would do.
+fn lose() {
+    let page = page();
+    // SAFETY: the advice is for one page of a slab, whose contents may be lost at any time.
+    unsafe { libc::madvise(page.as_ptr().cast(), 4096, libc::MADV_PAGEOUT) };
+    page.wipe();
+}
+
+fn lose_and_draw() {
+    lose();
+    draw_in_a_handler();
+}
+
+fn draw_in_a_handler() {
+    let mut bytes = [0; 32];
+    fill(&mut bytes).expect("there is entropy");
+    DRAWN.set(bytes);
+}
+
+fn reseed_in_a_handler() {
+    reseed().expect("there is entropy");
+}
+
+fn restore_in_a_handler() {
+    // Like `on_restore`, which would reach into the tests that run beside this one.
+    LOCAL.with(|local| local.restores.set(u64::MAX));
+    draw_in_a_handler();
+}
+
+fn take(len: usize) {
+    fill(&mut std::vec![0; len]).expect("there is entropy");
+}
+
+/// Leaves `rest` bytes in the buffer.
+fn leave(rest: usize) {
+    if page().stamp() == 0 {
+        take(1);
+    }
+    while (page().end() - page().position()) as usize > rest {
+        take(1);
+    }
+}
+
+const STRIKES: [(&str, Strike); 6] = [
+    ("fork", fork),
+    ("loss", lose),
+    ("loss, and a handler that draws", lose_and_draw),
+    ("a handler that draws", draw_in_a_handler),
+    ("a handler that reseeds", reseed_in_a_handler),
+    ("a handler after a restore", restore_in_a_handler),
+];
+
+const BEFORE: [(&str, fn()); 8] = [
+    ("first call", || {}),
+    ("buffer full", || take(1)),
+    ("buffer in the middle", || leave(140)),
+    ("one byte left", || leave(1)),
+    ("buffer empty", || leave(0)),
+    ("reseed wanted", || {
+        take(1);
+        add_entropy(b"a handful");
+    }),
+    ("seed of 60 seconds", || {
+        leave(5);
+        page().set_seeded_at(now().wrapping_sub(RESEED_NS));
+    }),
+    ("seed of a mebibyte", || {
+        leave(5);
+        page().set_bytes_since(RESEED_BYTES);
+    }),
+];
+
+type Draw = fn(&mut [u8]) -> Result<(), Error>;
+
+const DRAWS: [(&str, usize, Draw); 5] = [
+    ("16 bytes", 16, |dst| fill(dst)),
+    ("key of 256", 256, |dst| fill_key(dst)),
+    ("511 bytes", 511, |dst| fill(dst)),
+    ("512 bytes", 512, |dst| fill(dst)),
+    ("2 stretches", direct::KEY_BYTES + 512, |dst| fill(dst)),
+];
+
+/// One strike at one step: what each process has drawn then and next. `None` if the call has not as
+/// many steps.
+fn struck(before: fn(), len: usize, draw: Draw, strike: Strike, steps: u32) -> Option<Vec<u8>> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for two descriptors.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    // SAFETY: the descriptors were just made and belong to nobody else.
+    let [mut reader, mut writer] = ends.map(|end| unsafe { File::from_raw_fd(end) });
+    let mut bytes = std::vec![0; len + 64];
+    before();
+    FORKED.set(None);
+    DRAWN.set([0; 32]);
+    STRIKE.set(Some((steps, strike)));
+    let drawn = draw(&mut bytes[..len]);
+    let reached = STRIKE.take().is_none();
+    let next = fill(&mut bytes[len..]);
+    if FORKED.get() == Some(0) {
+        let written = drawn.is_ok() && next.is_ok() && writer.write_all(&bytes).is_ok();
+        // SAFETY: the child ends here, without running what is the parent's.
+        unsafe { libc::_exit(i32::from(!written)) };
+    }
+    drop(writer);
+    assert_eq!((drawn, next), (Ok(()), Ok(())));
+    if let Some(child) = FORKED.get() {
+        reader.read_to_end(&mut bytes).expect("the child's bytes");
+        assert_eq!(bytes.len(), 2 * (len + 64), "the child failed");
+        // SAFETY: a null pointer asks for no status.
+        unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+    }
+    let handlers = DRAWN.get();
+    if handlers != [0; 32] {
+        bytes.extend(handlers);
+    }
+    reached.then_some(bytes)
+}
+
+#[test]
+fn a_strike_at_any_step_leaves_no_bytes_twice_and_no_zeros() {
+    let (mut cells, mut steps_of_all) = (0, 0);
+    for (before, prepare) in BEFORE {
+        for (drawn, len, draw) in DRAWS {
+            for (what, strike) in STRIKES {
+                cells += 1;
+                for steps in 0.. {
+                    let run = on_a_thread(move || struck(prepare, len, draw, strike, steps));
+                    let Some(bytes) = run else { break };
+                    steps_of_all += 1;
+                    let (pieces, _) = bytes.as_chunks::<16>();
+                    let distinct: HashSet<_> = pieces.iter().collect();
+                    let case = std::format!("{before}, {drawn}, {what} at step {steps}");
+                    assert!(!distinct.contains(&[0; 16]), "{case}: zeros");
+                    assert_eq!(distinct.len(), pieces.len(), "{case}: bytes twice");
+                }
+            }
+        }
+    }
+    std::println!("{cells} cells, {steps_of_all} strikes");
+    assert!(cells == 240 && steps_of_all > 2000, "{cells} cells, {steps_of_all} strikes");
+}
+
+#[test]
+fn what_is_handed_out_is_zero_in_the_page() {
+    on_a_thread(|| {
+        take(100);
+        let bytes = contents(page());
+        assert!(bytes[96..196].iter().all(|byte| *byte == 0));
+        assert!(bytes[196..].iter().any(|byte| *byte != 0));
+    });
+}
+
+fn contents(page: Page) -> [u8; 4096] {
+    // SAFETY: the page is mapped and this thread's.
+    unsafe { page.as_ptr().cast::<[u8; 4096]>().read_volatile() }
+}
+
+#[test]
+fn the_end_of_a_thread_gives_its_page_back_wiped() {
+    on_a_thread(|| {
+        take(1);
+        let page = page();
+        let stamp = page.stamp();
+        LOCAL.with(Local::close);
+        // Zero, or that of a thread that has taken the page since.
+        assert_ne!(page.stamp(), stamp);
+        take(100);
+        assert_eq!(health().refills(), 1, "a thread that has ended works in direct mode");
+    });
+}
+
+#[test]
+fn a_refill_erases_the_old_key() {
+    on_a_thread(|| {
+        leave(0);
+        let mut key = [0; 32];
+        page().copy_key(&mut key);
+        take(1);
+        assert!(!contents(page()).windows(32).any(|bytes| bytes == key));
+    });
+}
+
+#[test]
+fn refills_grow_under_demand() {
+    on_a_thread(|| {
+        let mut ends = Vec::new();
+        for _ in 0..4 {
+            take(1);
+            ends.push(page().end());
+            leave(0);
+        }
+        assert_eq!(ends, [5, 17, 62, 62].map(|blocks| 64 * blocks - 32));
+        leave(0);
+        page().set_refilled_at(now().wrapping_sub(2 * SHORT_LIVED_NS));
+        take(1);
+        assert_eq!(page().end(), 64 * 5 - 32);
+    });
+}
+
+#[test]
+fn a_seed_lasts_a_minute_and_a_mebibyte() {
+    on_a_thread(|| {
+        leave(40);
+        let age = |age: u64| page().set_seeded_at(now().wrapping_sub(age));
+        age(RESEED_NS - 1_000_000_000);
+        fill_key(&mut [0; 16]).expect("there is entropy");
+        assert_eq!(health().reseeds(), 1);
+        age(RESEED_NS);
+        fill_key(&mut [0; 15]).expect("there is entropy");
+        assert_eq!(health().reseeds(), 1, "short keys and bytes don't look at the clock");
+        fill_key(&mut [0; 16]).expect("there is entropy");
+        assert_eq!(health().reseeds(), 2);
+        page().set_bytes_since(RESEED_BYTES);
+        take((page().end() - page().position()) as usize);
+        assert_eq!(health().reseeds(), 2);
+        take(1);
+        assert_eq!((health().reseeds(), page().bytes_since()), (3, 288));
+    });
+}
+
+#[test]
+fn a_request_for_new_entropy_is_met_at_the_next_call() {
+    on_a_thread(|| {
+        take(1);
+        add_entropy(b"x");
+        take(1);
+        assert_eq!(health().reseeds(), 2);
+        reseed().expect("there is entropy");
+        assert_eq!(health().reseeds(), 3);
+        page().set_epoch(EPOCH.0.load(Ordering::Relaxed) - 1);
+        take(1);
+        assert_eq!(health().reseeds(), 4);
+        take(1);
+        assert_eq!(health().reseeds(), 4);
+        STRIKE.set(Some((0, reseed_in_a_handler)));
+        take(1);
+        assert_eq!(health().reseeds(), 4, "a handler's request is left to the next call");
+        take(1);
+        assert_eq!(health().reseeds(), 5);
+    });
+}
+
+const FAULTY: [(Source, Error); 3] = [
+    (|_| Err(Error::SOURCE), Error::SOURCE),
+    (
+        |bytes| {
+            bytes.fill(0);
+            Ok(())
+        },
+        Error::WEAK,
+    ),
+    (
+        |bytes| {
+            bytes[..16].fill(7);
+            Err(Error::SOURCE)
+        },
+        Error::SOURCE,
+    ),
+];
+
+#[test]
+fn a_first_seed_that_fails_leaves_the_page_unseeded() {
+    for (source, error) in FAULTY {
+        on_a_thread(move || {
+            SOURCE.set(source);
+            assert_eq!(reseed(), Err(error));
+            assert_eq!(contents(page()), [0; 4096]);
+            // Direct mode asks the operating system, which the mock does not stand in front of.
+            take(1);
+            assert_eq!(health(), Health { reseeds: 0, refills: 0, error: Some(error) });
+        });
+    }
+}
+
+#[test]
+fn a_later_seed_that_fails_is_shown_and_tried_again() {
+    for (source, error) in FAULTY {
+        on_a_thread(move || {
+            take(1);
+            let good = SOURCE.replace(source);
+            let mut bytes = [[0; 16]; 3];
+            add_entropy(b"x");
+            fill(&mut bytes[0]).expect("the old key goes on");
+            assert_eq!(health(), Health { reseeds: 1, refills: 2, error: Some(error) });
+            // Keys wait a second before they ask again.
+            fill_key(&mut bytes[1]).expect("the old key goes on");
+            assert_eq!(health().refills(), 2);
+            page().set_seeded_at(page().seeded_at().wrapping_sub(RETRY_NS));
+            SOURCE.set(good);
+            fill_key(&mut bytes[2]).expect("there is entropy");
+            assert_eq!(health(), Health { reseeds: 2, refills: 3, error: None });
+            assert!(bytes[0] != bytes[1] && bytes[1] != bytes[2]);
+        });
+    }
 }

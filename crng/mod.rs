@@ -44,9 +44,6 @@ mod page;
 #[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
 mod thread;
 
-#[cfg(all(test, feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
-mod faults;
-
 #[cfg(all(feature = "std", feature = "getrandom"))]
 pub use self::control::{
     Health, Mode, add_entropy, health, mode, on_restore, reseed, reseed_all, warm_up,

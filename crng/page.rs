@@ -75,6 +75,11 @@ impl Page {
         refilled_at set_refilled_at refilled_at: u64;
     }
 
+    #[cfg(test)]
+    pub(super) fn as_ptr(self) -> *mut u8 {
+        self.0.as_ptr().cast()
+    }
+
     /// Copies the key out, over `key`.
     pub(super) fn copy_key(self, key: &mut [u8; 32]) {
         // SAFETY: the pointer is that of a slot of a slab, which is never unmapped.

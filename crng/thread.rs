@@ -18,7 +18,7 @@ use crate::chacha::{Core, State};
 use crate::fork;
 
 #[cfg(test)]
-use super::faults::{entropy, step};
+use self::faults::{entropy, step};
 
 /// The operating system's entropy.
 #[cfg(not(test))]
@@ -508,3 +508,7 @@ fn clock(which: libc::clockid_t) -> u64 {
     unsafe { libc::clock_gettime(which, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
+
+#[cfg(test)]
+#[path = "faults.rs"]
+mod faults;
