@@ -28,7 +28,10 @@ fn cores() -> Vec<Core> {
         .flat_map(|core| Tuning::ALL.map(|tuning| core.tuned(tuning)))
         .collect();
     let rows = cores.len() / Tuning::ALL.len();
-    assert!(rows > usize::from(cfg!(all(target_arch = "x86_64", target_feature = "sse2"))), "{rows} rows");
+    assert!(
+        rows > usize::from(cfg!(all(target_arch = "x86_64", target_feature = "sse2"))),
+        "{rows} rows"
+    );
     #[cfg(target_arch = "x86_64")]
     assert!(rows == 3 || !std::is_x86_feature_detected!("avx2"), "{rows} rows");
     cores

@@ -149,15 +149,12 @@ fn on_every_backend(mut test: impl FnMut(&str)) {
 
 /// The backends that have a kernel for every primitive and whose features this CPU has.
 fn promised_by_the_cpu() -> Vec<&'static str> {
-    let mut names = vec!["scalar"];
     #[cfg(target_arch = "x86_64")]
-    {
-        names.push("sse2");
-        if std::arch::is_x86_feature_detected!("avx2") {
-            names.push("avx2");
-        }
-    }
-    names
+    let vectors: &[_] =
+        if std::arch::is_x86_feature_detected!("avx2") { &["avx2", "sse2"] } else { &["sse2"] };
+    #[cfg(not(target_arch = "x86_64"))]
+    let vectors: &[_] = &[];
+    [vectors, &["scalar"]].concat()
 }
 
 /// Where a test stands: what its failure must name.
