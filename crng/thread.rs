@@ -40,8 +40,8 @@ const BULK_BYTES: usize = 1 << 20;
 /// How often a call starts again because the page was lost in the middle of it.
 const TRIES: usize = 3;
 
-/// The blocks of a refill: the first is for a session key, the last for steady demand. Longer
-/// refills gained less than 2 % (62 blocks are 4 KiB, one section).
+/// The blocks of a refill: the first is for a session key, the last for steady demand and as much
+/// as a page holds. 256 bytes cost 141 ns with 17 blocks at most, 111 with 62 (AVX2, Zen 3).
 const REFILLS: [usize; 3] = [5, 17, 62];
 
 /// A buffer that lived longer than this was too long.
