@@ -11,8 +11,8 @@
 //! output ahead; elsewhere each call asks the operating system. [`mode`] says which it is.
 //!
 //! Promised: output that can't be told from uniform if the operating system's source and ChaCha20
-//! hold; no bytes twice, in threads, in processes however they were forked, or in a call that a fork
-//! interrupts; no earlier output can be computed from what the generator holds; new entropy after
+//! hold; no bytes twice, in threads and in processes however they were forked (on Linux 4.14 and
+//! later in a call that a fork interrupts, too); no earlier output can be computed from what the generator holds; new entropy after
 //! 60 seconds (keys) or 1 MiB; no weak bytes, ever: without entropy a first call fails or panics.
 //! Calls may be made in signal handlers, destructors of thread-locals, `atexit` handlers and panic
 //! hooks; a handler's should not be its thread's first, see [`warm_up`].
