@@ -14,15 +14,33 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub use crate::report::{Guard, UnknownBackend, force};
 pub use crate::report::{Report, SelfTest, backends, report, self_test};
 
-/// One row of a table of backends.
-pub(crate) trait Row: Sync + 'static {
-    /// The backend's name: the instruction set, lower case.
-    fn name(&self) -> &'static str;
+/// What every row of every table says of itself.
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// The instruction set, lower case.
+    pub(crate) name: &'static str,
     /// How much of a CPU the row asks for, on one scale for all tables: 0 scalar, 10 the 128-bit
     /// vectors that an architecture always has, 20 256-bit, 30 512-bit, 40 512-bit with IFMA.
-    fn level(&self) -> u8;
+    pub(crate) level: u8,
     /// Whether this CPU and this operating system can run the row.
-    fn usable(&self) -> bool;
+    pub(crate) usable: fn() -> bool,
+}
+
+/// One row of a table of backends.
+pub(crate) trait Row: Sync + 'static {
+    fn head(&self) -> &Head;
+
+    fn name(&self) -> &'static str {
+        self.head().name
+    }
+
+    fn level(&self) -> u8 {
+        self.head().level
+    }
+
+    fn usable(&self) -> bool {
+        (self.head().usable)()
+    }
 }
 
 /// A row that has been found usable on this machine: the proof that its kernels may be called.

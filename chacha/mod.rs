@@ -348,6 +348,10 @@ pub(crate) fn split_xnonce(nonce: &[u8; 24]) -> (&[u8; 16], &[u8; 8]) {
 /// Derives a key from a key and 16 bytes of input: ChaCha20 without the feed-forward
 /// (draft-irtf-cfrg-xchacha-03, section 2.2).
 ///
+/// # Security
+///
+/// What it returns is a secret key, for the caller to wipe.
+///
 /// # Examples
 ///
 /// ```
@@ -371,6 +375,10 @@ pub fn hchacha20(key: &[u8; 32], input: &[u8; 16]) -> [u8; 32] {
 
 /// Computes one block of ChaCha20 keystream, the one that `counter` numbers (RFC 8439, section
 /// 2.3): for QUIC's header masks, OpenSSH's lengths, and key derivation.
+///
+/// # Security
+///
+/// A block must serve one purpose only: as keystream of one message, or as a mask, or as a key.
 ///
 /// # Examples
 ///

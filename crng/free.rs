@@ -40,6 +40,14 @@ fn no_entropy(error: Error) -> ! {
 /// # Errors
 ///
 /// [`Error`] if the operating system gives no entropy; `dst` is all zero then.
+///
+/// # Examples
+///
+/// ```
+/// let mut bytes = [0; 32];
+/// keyspring::crng::try_fill(&mut bytes)?;
+/// # Ok::<(), keyspring::crng::Error>(())
+/// ```
 #[inline]
 pub fn try_fill(dst: &mut [u8]) -> Result<(), Error> {
     local::fill(dst)

@@ -22,6 +22,17 @@ const TRIES: usize = 3;
 const LABEL: [u8; 32] = *b"keyspring/v1/crng\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// How much a generator may keep between two calls.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "getrandom")] {
+/// use keyspring::crng::{Crng, Policy};
+///
+/// let rng = Crng::builder().policy(Policy::Strict).build()?;
+/// # }
+/// # Ok::<(), keyspring::crng::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
@@ -106,6 +117,16 @@ impl<E: EntropySource> Crng<E> {
     /// # Errors
     ///
     /// [`Error`] if entropy is needed and the source fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// assert_ne!(rng.try_key::<32>()?, rng.try_key::<32>()?);
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     pub fn try_key<const N: usize>(&mut self) -> Result<SessionKey<N>, Error> {
         let mut key = SessionKey::zeroed();
         self.try_fill(key.as_mut_bytes())?;
@@ -117,6 +138,16 @@ impl<E: EntropySource> Crng<E> {
     /// # Errors
     ///
     /// [`Error`] if the source fails; the state is as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// rng.reseed()?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     pub fn reseed(&mut self) -> Result<(), Error> {
         let stamp = fork::stamp();
         let mut entropy = draw(&mut self.source)?;
@@ -165,7 +196,8 @@ impl<E> fmt::Debug for Crng<E> {
     }
 }
 
-impl<E> ZeroizeOnDrop for Crng<E> {}
+/// If its source is, too: that may hold a seed of its own.
+impl<E: ZeroizeOnDrop> ZeroizeOnDrop for Crng<E> {}
 
 /// What a [`Crng`] is made of.
 ///

@@ -2,7 +2,7 @@
 
 use blake2::Blake2sMac256;
 use blake2::digest::{FixedOutput, KeyInit, Update};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::Error;
 
@@ -40,6 +40,9 @@ pub trait EntropySource {
 /// the feature of that name only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
+
+/// There is nothing in it to wipe.
+impl ZeroizeOnDrop for SystemEntropy {}
 
 #[cfg(feature = "getrandom")]
 impl EntropySource for SystemEntropy {

@@ -1,13 +1,13 @@
 //! A deterministic generator whose stream never changes.
 
 use core::fmt;
+use core::ops::RangeBounds;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::generator::Generator;
 use super::seed::extract;
 use super::uniform::{self, Uniform};
-use core::ops::RangeBounds;
 
 /// The bytes that 16 blocks give, less the next key: part of the frozen stream.
 const OUTPUT: usize = 64 * 16 - 32;
@@ -46,6 +46,13 @@ impl SeededCrng {
     }
 
     /// Writes the next bytes of the stream over `dst`.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let mut bytes = [0; 4];
+    /// SeededCrng::from_seed([1; 32]).fill(&mut bytes);
+    /// assert_eq!(bytes, SeededCrng::from_seed([1; 32]).bytes());
+    /// ```
     pub fn fill(&mut self, dst: &mut [u8]) {
         self.generator.fill(dst);
     }
@@ -113,6 +120,14 @@ impl SeededCrng {
 
     /// Brings `slice` into an order drawn from all with exactly the same probability (Fisher and
     /// Yates, 1938).
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let mut deck = [1, 2, 3, 4];
+    /// SeededCrng::from_seed([1; 32]).shuffle(&mut deck);
+    /// deck.sort();
+    /// assert_eq!(deck, [1, 2, 3, 4]);
+    /// ```
     pub fn shuffle<T>(&mut self, slice: &mut [T]) {
         uniform::shuffle(self, slice);
     }

@@ -161,6 +161,16 @@ impl Poly1305 {
     /// # Errors
     ///
     /// [`Error`] if it is not the message's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::poly1305::{Poly1305, mac};
+    ///
+    /// let mut poly = Poly1305::from_key(&[7; 32]);
+    /// poly.update(b"message");
+    /// assert!(poly.verify(&mac(&[7; 32], b"message")).is_ok());
+    /// ```
     pub fn verify(self, tag: &[u8; 16]) -> Result<(), Error> {
         if tags_are_equal(&self.finalize(), tag) { Ok(()) } else { Err(Error(())) }
     }

@@ -5,16 +5,14 @@
 mod avx2;
 
 use crate::chacha::State;
-use crate::cpu::{self, Memo, Row, Usable};
+use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::poly1305::scalar;
 use crate::section::AEAD_BYTES;
 
 /// One row of the table.
 #[derive(Debug)]
 pub(crate) struct Backend {
-    name: &'static str,
-    level: u8,
-    usable: fn() -> bool,
+    head: Head,
     /// The bytes that are encrypted at a time.
     chunk: usize,
     seal: Seal,
@@ -24,16 +22,8 @@ pub(crate) struct Backend {
 type Seal = unsafe fn(&State, u64, &mut scalar::State, Option<&[u8]>, &mut [u8], usize) -> usize;
 
 impl Row for Backend {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn level(&self) -> u8 {
-        self.level
-    }
-
-    fn usable(&self) -> bool {
-        (self.usable)()
+    fn head(&self) -> &Head {
+        &self.head
     }
 }
 
@@ -63,7 +53,7 @@ impl Fused {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.row.name
+        self.row.name()
     }
 
     /// Encrypts whole chunks, of which block `first` is the first, from byte `encrypted` of `out`

@@ -15,13 +15,12 @@ use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
+use crate::cpu::Head;
 
 cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
-    name: "avx2",
-    level: 20,
-    usable: avx2::get,
+    head: Head { name: "avx2", level: 20, usable: avx2::get },
     pass_blocks: 8,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,

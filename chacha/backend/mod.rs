@@ -8,7 +8,7 @@ mod sse2;
 
 use super::State;
 use super::data::{Data, Mode, mode};
-use crate::cpu::{self, Memo, Row, Tuning, Usable};
+use crate::cpu::{self, Head, Memo, Row, Tuning, Usable};
 use crate::section;
 
 /// A kernel for data of some lifetime: puts the keystream from a block on to the data. With a lead,
@@ -22,9 +22,7 @@ type Kernel<M> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, <M as Mode>::Data
 /// One row of the table.
 #[derive(Debug)]
 pub(crate) struct Backend {
-    name: &'static str,
-    level: u8,
-    usable: fn() -> bool,
+    head: Head,
     /// The blocks of the longest pass: what is over a multiple of it needs another.
     pass_blocks: usize,
     pub(super) in_place: Kernel<mode::InPlace>,
@@ -33,16 +31,8 @@ pub(crate) struct Backend {
 }
 
 impl Row for Backend {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn level(&self) -> u8 {
-        self.level
-    }
-
-    fn usable(&self) -> bool {
-        (self.usable)()
+    fn head(&self) -> &Head {
+        &self.head
     }
 }
 
@@ -76,7 +66,7 @@ impl Core {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.row.name
+        self.row.name()
     }
 
     /// Puts the keystream from block `first` on to `data`, in sections. With a lead, that block goes

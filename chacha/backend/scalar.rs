@@ -6,12 +6,11 @@ use zeroize::Zeroize;
 use super::Backend;
 use crate::chacha::State;
 use crate::chacha::data::{Data, Mode, mode};
+use crate::cpu::Head;
 
 /// Without vectors a block costs the same in any company, so nothing is gained by a longer pass.
 pub(super) const ROW: Backend = Backend {
-    name: "scalar",
-    level: 0,
-    usable: || true,
+    head: Head { name: "scalar", level: 0, usable: || true },
     pass_blocks: 1,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,

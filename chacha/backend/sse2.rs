@@ -13,11 +13,10 @@ use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
+use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
-    name: "sse2",
-    level: 10,
-    usable: || true,
+    head: Head { name: "sse2", level: 10, usable: || true },
     pass_blocks: 4,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,

@@ -8,6 +8,7 @@ use core::arch::x86_64::{
 };
 
 use super::Backend;
+use crate::cpu::Head;
 use crate::poly1305::isa::Isa;
 use crate::poly1305::lanes26;
 use crate::poly1305::scalar::State;
@@ -15,9 +16,7 @@ use crate::poly1305::scalar::State;
 cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
-    name: "avx2",
-    level: 20,
-    usable: avx2::get,
+    head: Head { name: "avx2", level: 20, usable: avx2::get },
     min_blocks: MIN_BLOCKS,
     least_blocks: Avx2::LANES,
     blocks,

@@ -4,15 +4,13 @@
 mod avx2;
 
 use super::scalar;
-use crate::cpu::{self, Memo, Row, Usable};
+use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::section;
 
 /// One row of the table.
 #[derive(Debug)]
 pub(crate) struct Backend {
-    name: &'static str,
-    level: u8,
-    usable: fn() -> bool,
+    head: Head,
     /// From how many blocks on the row's kernel costs less than the scalar path.
     min_blocks: usize,
     /// The fewest blocks that the kernel can take.
@@ -22,16 +20,8 @@ pub(crate) struct Backend {
 }
 
 impl Row for Backend {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn level(&self) -> u8 {
-        self.level
-    }
-
-    fn usable(&self) -> bool {
-        (self.usable)()
+    fn head(&self) -> &Head {
+        &self.head
     }
 }
 
@@ -43,9 +33,7 @@ pub(crate) static TABLE: &[Backend] = &[
 ];
 
 const SCALAR: Backend = Backend {
-    name: "scalar",
-    level: 0,
-    usable: || true,
+    head: Head { name: "scalar", level: 0, usable: || true },
     min_blocks: usize::MAX,
     least_blocks: usize::MAX,
     blocks: scalar::State::blocks,
@@ -82,7 +70,7 @@ impl Core {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        self.row.name
+        self.row.name()
     }
 
     /// The bytes from which on the row's kernel runs, if it is not the scalar one.
