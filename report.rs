@@ -75,11 +75,13 @@ impl fmt::Display for Report {
         writeln!(f, "tuning     {}", self.tuning())?;
         write!(f, "chacha20   {}", self.chacha20())?;
         list(f, usable(chacha::backend::TABLE))?;
+        writeln!(f)?;
         write!(f, "poly1305   {}", self.poly1305())?;
         if let Some(threshold) = self.poly1305_threshold() {
             write!(f, " from {threshold} bytes on, scalar below")?;
         }
         list(f, usable(poly1305::backend::TABLE))?;
+        writeln!(f)?;
         let fused = self.fused.map_or("none", Fused::name);
         write!(f, "aead       one after the other; sealing fused: {fused}")?;
         list(f, usable(aead::TABLE))
@@ -91,7 +93,7 @@ fn list<R: Row>(f: &mut fmt::Formatter<'_>, rows: impl Iterator<Item = Usable<R>
     for row in rows {
         write!(f, " {}", row.name())?;
     }
-    f.write_str(")\n")
+    f.write_str(")")
 }
 
 /// The names of the backends that this machine can run, best first, `"scalar"` last.
