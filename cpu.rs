@@ -1,8 +1,8 @@
 //! Which CPU this is, how the kernels are tuned to it, and which backends run.
 //!
 //! A *table* is a static list of *rows*, best first; a primitive's last row runs everywhere. The
-//! first row that this machine can run is chosen once and remembered. [`report`]
-//! shows the choice, [`self_test`] runs known answers on every row.
+//! first row that this machine can run is chosen once and remembered. [`report`] shows the choice,
+//! [`self_test`] runs known answers on every row.
 //!
 //! Nothing here knows an instruction set: a row says for itself what it needs. What always holds: a
 //! `Usable` names a row whose own `usable()` returned true on this machine.

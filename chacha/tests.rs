@@ -86,7 +86,9 @@ fn check(core: Core, state: &State, len: usize, case: &str) {
 fn backends_agree_on_every_length() {
     let state = state_at(1);
     for core in cores() {
-        for len in (0..=1100).chain([2047, 2048, 2049, 4095, 4096, 4097, 8192, 8256, 20_000]) {
+        for len in (0..=1100)
+            .chain([2047, 2048, 2049, 4031, 4032, 4033, 4095, 4096, 4097, 8128, 8192, 8256, 20_000])
+        {
             check(core, &state, len, &std::format!("{} length {len}", core.name()));
         }
     }

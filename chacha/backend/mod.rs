@@ -79,11 +79,16 @@ impl Core {
         mut lead: Option<&mut [u8; 64]>,
         mut data: D,
     ) {
-        while data.len() > section::CHACHA20_BYTES {
-            let blocks = section::CHACHA20_BYTES / 64 + usize::from(lead.is_some());
-            let (head, tail) = data.split_at(section::CHACHA20_BYTES);
+        loop {
+            // The block apart counts: a section is no longer with it, and needs no pass for one
+            // block.
+            let room = section::CHACHA20_BYTES - if lead.is_some() { 64 } else { 0 };
+            if data.len() <= room {
+                break;
+            }
+            let (head, tail) = data.split_at(room);
             self.section(state, first, lead.take(), head);
-            first = first.wrapping_add(blocks as u64);
+            first = first.wrapping_add((section::CHACHA20_BYTES / 64) as u64);
             data = tail;
         }
         self.section(state, first, lead, data);
