@@ -7,7 +7,7 @@ mod avx2;
 use crate::chacha::State;
 use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::poly1305::scalar;
-use crate::section::AEAD_BYTES;
+use crate::section::{self, AEAD_BYTES, Primitive};
 
 /// One row of the table.
 #[derive(Debug)]
@@ -58,7 +58,8 @@ impl Fused {
 
     /// Encrypts whole chunks, of which block `first` is the first, from byte `encrypted` of `out`
     /// on, in sections, and authenticates from byte 0 on. The message lies in `source`, byte for
-    /// byte, or in `out` itself. Returns how far each of both came: encrypted, authenticated.
+    /// byte, or in `out` itself. Returns how far each of both came: encrypted, authenticated; it
+    /// stops where vectors may not be used.
     pub(super) fn seal(
         self,
         state: &State,
@@ -80,9 +81,14 @@ impl Fused {
             let source = source.map(|source| &source[authenticated..end]);
             let out = &mut out[authenticated..end];
             let encrypted_here = encrypted - authenticated;
-            // SAFETY: the row was found usable.
-            authenticated +=
-                unsafe { (self.row.seal)(state, first, mac, source, out, encrypted_here) };
+            let sealed = section::attempt(Primitive::Aead, self.row, |row| {
+                // SAFETY: the row was found usable.
+                unsafe { (row.seal)(state, first, mac, source, out, encrypted_here) }
+            });
+            let Some(authenticated_here) = sealed else {
+                return (encrypted, authenticated);
+            };
+            authenticated += authenticated_here;
             first = first.wrapping_add((now / 64) as u64);
             encrypted = end;
         }

@@ -9,7 +9,7 @@ mod sse2;
 use super::State;
 use super::data::{Data, Mode, mode};
 use crate::cpu::{self, Head, Memo, Row, Tuning, Usable};
-use crate::section;
+use crate::section::{self, Primitive};
 
 /// A kernel for data of some lifetime: puts the keystream from a block on to the data. With a lead,
 /// that block goes there and the data starts with the next. To call one is safe where its row's
@@ -141,6 +141,8 @@ fn call<D: Data>(
     lead: Option<&mut [u8; 64]>,
     data: D,
 ) {
-    // SAFETY: the row was found usable.
-    unsafe { D::kernel(&row)(state, first, lead, data) }
+    section::run(Primitive::ChaCha20, row, TABLE, |row| {
+        // SAFETY: the row was found usable.
+        unsafe { D::kernel(&row)(state, first, lead, data) }
+    });
 }

@@ -5,7 +5,7 @@ mod avx2;
 
 use super::scalar;
 use crate::cpu::{self, Head, Memo, Row, Usable};
-use crate::section;
+use crate::section::{self, Primitive};
 
 /// One row of the table.
 #[derive(Debug)]
@@ -84,11 +84,13 @@ impl Core {
     pub(crate) fn blocks(self, state: &mut scalar::State, blocks: &[[u8; 16]]) {
         for blocks in blocks.chunks(section::POLY1305_BYTES / 16) {
             if blocks.len() < self.min_blocks {
-                state.blocks(blocks);
+                section::scalar(Primitive::Poly1305, || state.blocks(blocks));
             } else {
                 debug_assert!(blocks.len() >= self.row.least_blocks);
-                // SAFETY: the row was found usable.
-                unsafe { (self.row.blocks)(state, blocks) };
+                section::run(Primitive::Poly1305, self.row, TABLE, |row| {
+                    // SAFETY: the row was found usable.
+                    unsafe { (row.blocks)(state, blocks) }
+                });
             }
         }
     }
