@@ -37,6 +37,9 @@
 //! | `getrandom` | yes | the operating system as the source of entropy |
 //! | `rand_core` | yes | the traits of `rand_core` 0.10 |
 //! | `aead` | yes | the traits of `aead` 0.6 |
+//! | `aead_05` | no | the traits of `aead` 0.5 |
+//! | `cipher` | no | the traits of `cipher` 0.5 |
+//! | `universal-hash` | no | the traits of `universal-hash` 0.6 |
 //! | `force-backend` | no | for tests and benches alone: `cpu::force` |
 //!
 //! Without any of them the crate is `no_std` and allocates nothing; [`crng::Crng`] then takes an

@@ -9,6 +9,9 @@
 //! | into a new `Vec` | [`seal`](ChaCha20Poly1305::seal) |
 //! | without keeping count of nonces | [`XChaCha20Poly1305::seal_with_random_nonce`] |
 //!
+//! The feature `aead` adds the traits of the `aead` crate, 0.6, and its names as the
+//! `chacha20poly1305` crate re-exports them; `aead_05` adds the traits of 0.5, as `aead_05`.
+//!
 //! What always holds: the tag is checked first, and no plaintext is computed for a message that is
 //! refused.
 //!
@@ -35,6 +38,8 @@ mod framing;
 mod fused;
 #[cfg(feature = "aead")]
 mod traits;
+#[cfg(feature = "aead_05")]
+mod traits_05;
 mod whole;
 
 #[cfg(feature = "alloc")]
@@ -43,6 +48,8 @@ use core::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+#[cfg(feature = "aead_05")]
+pub use aead_05;
 #[cfg(feature = "aead")]
 pub use aead_traits::{self as aead, AeadCore, AeadInOut, KeyInit, KeySizeUser, consts};
 

@@ -1,15 +1,14 @@
 //! The traits of the `aead` crate, 0.6, so that code written against them, or against the
 //! `chacha20poly1305` crate, works unchanged.
 
-use core::slice;
-
 use aead_traits::array::Array;
 use aead_traits::consts::{U12, U16, U24, U32};
-use aead_traits::inout::InOutBuf;
 use aead_traits::{AeadCore, AeadInOut, KeyInit, KeySizeUser, TagPosition};
+use inout::InOutBuf;
 
 use super::{ChaCha20Poly1305, XChaCha20Poly1305};
-use crate::chacha::data::{Apart, InPlace};
+use crate::chacha::data::Apart;
+use crate::chacha::inout::Buffer;
 
 /// A key, as the traits have it.
 pub type Key = Array<u8, U32>;
@@ -22,28 +21,6 @@ pub type XNonce = Array<u8, U24>;
 
 /// A tag, as the traits have it.
 pub type Tag = Array<u8, U16>;
-
-/// Where a buffer of the traits lies.
-enum Buffer<'a> {
-    InPlace(InPlace<'a>),
-    Apart(&'a [u8], &'a mut [u8]),
-}
-
-impl<'a> From<InOutBuf<'a, 'a, u8>> for Buffer<'a> {
-    fn from(buffer: InOutBuf<'a, 'a, u8>) -> Self {
-        let len = buffer.len();
-        let (source, destination) = buffer.into_raw();
-        if source == destination.cast_const() {
-            // SAFETY: an `InOutBuf` holds `len` bytes to write, for its lifetime, by its contract.
-            return Self::InPlace(InPlace(unsafe { slice::from_raw_parts_mut(destination, len) }));
-        }
-        // SAFETY: an `InOutBuf` holds `len` bytes to read, for its lifetime, by its contract, which
-        // says too that they do not overlap those to write unless both start at the same address.
-        let source = unsafe { slice::from_raw_parts(source, len) };
-        // SAFETY: as above, for the bytes to write.
-        Self::Apart(source, unsafe { slice::from_raw_parts_mut(destination, len) })
-    }
-}
 
 macro_rules! traits {
     ($cipher:ident, $nonce_size:ty) => {

@@ -10,10 +10,15 @@
 //!
 //! None of them authenticates anything: who can change the ciphertext can flip any bit of the
 //! message. To seal messages, use [`crate::aead`].
+//!
+//! With the feature `cipher` they have the traits of the `cipher` crate as well (`KeyIvInit`,
+//! `StreamCipher`, `StreamCipherSeek`), which is re-exported here.
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
 pub(crate) mod data;
+#[cfg(any(feature = "aead", feature = "cipher"))]
+pub(crate) mod inout;
 // The vector bodies have no row to run in yet on other architectures.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod isa;
@@ -21,11 +26,15 @@ pub(crate) mod isa;
 mod narrow;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod shapes;
+#[cfg(feature = "cipher")]
+mod traits;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod wide;
 
 use core::fmt;
 
+#[cfg(feature = "cipher")]
+pub use cipher;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub(crate) use self::backend::Core;
@@ -160,13 +169,16 @@ impl Stream {
         self.position = position;
     }
 
+    /// The position after `len` more bytes, if the keystream has them.
+    fn end_after(&self, len: usize) -> Result<u64, Exhausted> {
+        let end = self.position.checked_add(len as u64);
+        end.filter(|end| *end <= self.limit).ok_or(Exhausted(()))
+    }
+
     /// Puts the next bytes of keystream to `data`: all of them, or none and an error.
     pub(crate) fn try_apply<D: Data>(&mut self, mut data: D) -> Result<(), Exhausted> {
         let len = data.len();
-        let end = self.position.checked_add(len as u64).ok_or(Exhausted(()))?;
-        if end > self.limit {
-            return Err(Exhausted(()));
-        }
+        let end = self.end_after(len)?;
         // 1. What is left of a block begun, or the whole of a message inside one block: by the
         //    buffer, so that many short pieces cost one block.
         let offset = (self.position % 64) as usize;

@@ -2,6 +2,9 @@
 //!
 //! A key must authenticate one message only: two tags under one key give the key away. To seal
 //! messages, use [`crate::aead`], which draws a fresh key for each.
+//!
+//! With the feature `universal-hash`, [`Poly1305`] has the traits of that crate as well (`KeyInit`,
+//! `UniversalHash`), which is re-exported here.
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
@@ -10,10 +13,14 @@ mod isa;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod lanes26;
 pub(crate) mod scalar;
+#[cfg(feature = "universal-hash")]
+mod traits;
 
 use core::fmt;
 
 use subtle::ConstantTimeEq;
+#[cfg(feature = "universal-hash")]
+pub use universal_hash;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub(crate) use self::backend::Core;
