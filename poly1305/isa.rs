@@ -5,6 +5,9 @@
 
 use zeroize::Zeroize;
 
+/// The lanes of the widest vector.
+pub(super) const MOST_LANES: usize = 8;
+
 /// A token and the vector operations that it allows.
 pub(crate) trait Isa: Copy {
     /// A vector of 64-bit lanes.
@@ -45,6 +48,6 @@ pub(crate) trait Isa: Copy {
     /// The same vector, of whose bits the compiler knows nothing.
     fn forget(self, v: Self::V) -> Self::V;
 
-    /// The sum of all lanes.
-    fn sum(self, v: Self::V) -> u64;
+    /// What the lanes hold; zeros where there are none.
+    fn store(self, v: Self::V) -> [u64; MOST_LANES];
 }

@@ -24,28 +24,25 @@ use core::hint::black_box;
 
 use zeroize::Zeroize;
 
-use super::isa::Isa;
+use super::isa::{Isa, MOST_LANES};
 use super::scalar::State;
 
 /// From so many groups on, what pairs save in carries is more than r^2L costs (Zen 3: even at 16,
 /// 4 % in bulk).
 const PAIRED_FROM: usize = 16;
 
-/// The lanes of the widest vector.
-const MOST_LANES: usize = 4;
-
 /// A number in five limbs.
-type Limbs<V> = [V; 5];
+pub(super) type Limbs<V> = [V; 5];
 
 /// A power of r, and 5 times its limbs, for what wraps at 2^130.
-struct Power<V: Zeroize> {
+pub(super) struct Power<V: Zeroize> {
     r: Limbs<V>,
     times_5: Limbs<V>,
 }
 
 impl<V: Copy + Zeroize> Power<V> {
     #[inline(always)]
-    fn new<I: Isa<V = V>>(isa: I, r: Limbs<V>) -> Self {
+    pub(super) fn new<I: Isa<V = V>>(isa: I, r: Limbs<V>) -> Self {
         let mut times_5 = r;
         for limb in &mut times_5 {
             *limb = isa.add(*limb, isa.shift_left::<2>(*limb));
@@ -101,13 +98,23 @@ pub(crate) fn blocks<I: Isa>(isa: I, state: &mut State, blocks: &[[u8; 16]]) {
         }
     }
     let h = carry(isa, multiply(isa, forget(isa, h), &last));
-    state.set_limbs_26([isa.sum(h[0]), isa.sum(h[1]), isa.sum(h[2]), isa.sum(h[3]), isa.sum(h[4])]);
+    let sum = |limb: usize| isa.store(h[limb]).iter().sum();
+    state.set_limbs_26([sum(0), sum(1), sum(2), sum(3), sum(4)]);
 }
 
 /// The limbs of a group of blocks, each with its bit 128.
 #[inline(always)]
 fn message<I: Isa>(isa: I, group: &[[u8; 16]]) -> Limbs<I::V> {
     let (low, high) = isa.load(group);
+    split(isa, low, high, isa.splat(TOP))
+}
+
+/// Bit 128 of a block, in its limb.
+pub(super) const TOP: u64 = 1 << 24;
+
+/// The limbs of blocks whose low and high halves are given, and what is above them.
+#[inline(always)]
+pub(super) fn split<I: Isa>(isa: I, low: I::V, high: I::V, top: I::V) -> Limbs<I::V> {
     let mask = isa.splat((1 << 26) - 1);
     let middle = isa.or(isa.shift_right::<52>(low), isa.shift_left::<12>(high));
     [
@@ -115,12 +122,12 @@ fn message<I: Isa>(isa: I, group: &[[u8; 16]]) -> Limbs<I::V> {
         isa.and(isa.shift_right::<26>(low), mask),
         isa.and(middle, mask),
         isa.and(isa.shift_right::<14>(high), mask),
-        isa.or(isa.shift_right::<40>(high), isa.splat(1 << 24)),
+        isa.or(isa.shift_right::<40>(high), top),
     ]
 }
 
 #[inline(always)]
-fn add<I: Isa>(isa: I, mut a: Limbs<I::V>, b: Limbs<I::V>) -> Limbs<I::V> {
+pub(super) fn add<I: Isa>(isa: I, mut a: Limbs<I::V>, b: Limbs<I::V>) -> Limbs<I::V> {
     for (a, b) in a.iter_mut().zip(b) {
         *a = isa.add(*a, b);
     }
@@ -128,7 +135,7 @@ fn add<I: Isa>(isa: I, mut a: Limbs<I::V>, b: Limbs<I::V>) -> Limbs<I::V> {
 }
 
 #[inline(always)]
-fn forget<I: Isa>(isa: I, mut a: Limbs<I::V>) -> Limbs<I::V> {
+pub(super) fn forget<I: Isa>(isa: I, mut a: Limbs<I::V>) -> Limbs<I::V> {
     for limb in &mut a {
         *limb = isa.forget(*limb);
     }
@@ -138,7 +145,7 @@ fn forget<I: Isa>(isa: I, mut a: Limbs<I::V>) -> Limbs<I::V> {
 /// The product limb by limb: limb k is the sum of `a[i] b[k - i]`, and of `5 a[i] b[k + 5 - i]`,
 /// which wraps.
 #[inline(always)]
-fn multiply<I: Isa>(isa: I, a: Limbs<I::V>, b: &Power<I::V>) -> Limbs<I::V> {
+pub(super) fn multiply<I: Isa>(isa: I, a: Limbs<I::V>, b: &Power<I::V>) -> Limbs<I::V> {
     let (r, s) = (&b.r, &b.times_5);
     let [mut d0, mut d1, mut d2, mut d3, mut d4] = [
         isa.multiply(a[0], r[0]),
@@ -167,7 +174,7 @@ fn multiply<I: Isa>(isa: I, a: Limbs<I::V>, b: &Power<I::V>) -> Limbs<I::V> {
 /// below 2^9: two chains side by side, from limb 0 and from limb 3, so that no carry waits for more
 /// than two others.
 #[inline(always)]
-fn carry<I: Isa>(isa: I, [d0, d1, d2, d3, d4]: Limbs<I::V>) -> Limbs<I::V> {
+pub(super) fn carry<I: Isa>(isa: I, [d0, d1, d2, d3, d4]: Limbs<I::V>) -> Limbs<I::V> {
     let mask = isa.splat((1 << 26) - 1);
     let over = |v| isa.shift_right::<26>(v);
 

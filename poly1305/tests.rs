@@ -7,6 +7,7 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 
 use super::backend::TABLE;
+use super::batch::Message;
 use super::scalar::{radix26, radix64};
 use super::*;
 use crate::cpu::usable;
@@ -143,6 +144,43 @@ fn all_ones_give_the_models_tag() {
     for len in (0..=512).chain([1023, 1024, 2048, 4095, 4096]) {
         check(&[0xff; 32], &message[..len]);
     }
+}
+
+/// Messages of all mixes of lengths, each under its own key, in batches of every size.
+#[test]
+fn batches_give_the_tags_of_their_messages() {
+    let text: Vec<u8> = (0..5000).map(|i| (i % 251) as u8).collect();
+    let mut batched = 0;
+    let rows = usable(TABLE).map(Core::on);
+    for core in rows.flat_map(|core| [core, core.without_threshold()]) {
+        for count in (0..=20).chain([33]) {
+            for spread in [0, 1, 16, 17, 160, 700] {
+                let keys: Vec<[u8; 32]> =
+                    (0..count).map(|i| core::array::from_fn(|j| (i * 37 + j * 11) as u8)).collect();
+                let messages: Vec<Message<'_>> = (0..count)
+                    .map(|i| Message {
+                        key: &keys[i],
+                        parts: [&text[i..][..i * 5 % 67], &text[i * 3..][..(i * spread) % 2300]],
+                        last: [i as u8; 16],
+                    })
+                    .collect();
+                let mut tags = vec![[0; 16]; count];
+                core.batch(&messages, &mut tags);
+                for (i, (message, tag)) in messages.iter().zip(tags).enumerate() {
+                    let mut whole = Vec::new();
+                    for part in message.parts {
+                        whole.extend_from_slice(part);
+                        whole.resize(whole.len().next_multiple_of(16), 0);
+                    }
+                    whole.extend_from_slice(&message.last);
+                    let case = format!("{} message {i} of {count} spread {spread}", core.name());
+                    assert_eq!(tag, model(message.key, &whole), "{case}");
+                    batched += 1;
+                }
+            }
+        }
+    }
+    println!("batches: {batched} messages");
 }
 
 #[test]

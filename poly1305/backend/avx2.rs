@@ -7,9 +7,10 @@ use core::arch::x86_64::{
     _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
-use super::Backend;
+use super::{Backend, Batch};
 use crate::cpu::Head;
-use crate::poly1305::isa::Isa;
+use crate::poly1305::batch::{self, Message};
+use crate::poly1305::isa::{Isa, MOST_LANES};
 use crate::poly1305::lanes26;
 use crate::poly1305::scalar::State;
 
@@ -20,6 +21,7 @@ pub(super) const ROW: Backend = Backend {
     min_blocks: MIN_BLOCKS,
     least_blocks: Avx2::LANES,
     blocks,
+    batch: Some(Batch { lanes: Avx2::LANES, step_cost: 5, start_cost: 18, tags }),
 };
 
 /// 384 bytes. On Zen 3 (EPYC 7003), the powers of r and the fold cost as much as the scalar code
@@ -32,7 +34,12 @@ fn blocks(state: &mut State, blocks: &[[u8; 16]]) {
     lanes26::blocks(Avx2(()), state, blocks);
 }
 
-/// The proof that AVX2 may be used: made in [`blocks`] alone.
+#[target_feature(enable = "avx2")]
+fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
+    batch::tags(Avx2(()), messages, tags);
+}
+
+/// The proof that AVX2 may be used: made in the kernels above alone.
 #[derive(Clone, Copy)]
 struct Avx2(());
 
@@ -107,11 +114,11 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
-    fn sum(self, v: __m256i) -> u64 {
-        let mut lanes = [0u64; 4];
-        // SAFETY: the array has 32 bytes, and the store needs no alignment.
+    fn store(self, v: __m256i) -> [u64; MOST_LANES] {
+        let mut lanes = [0; MOST_LANES];
+        // SAFETY: the array has 64 bytes, more than a vector, and the store needs no alignment.
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast::<__m256i>(), v) };
-        lanes.iter().sum()
+        lanes
     }
 }
 

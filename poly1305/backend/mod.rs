@@ -3,6 +3,7 @@
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod avx2;
 
+use super::batch::Message;
 use super::scalar;
 use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::section::{self, Primitive};
@@ -17,6 +18,21 @@ pub(crate) struct Backend {
     least_blocks: usize,
     /// Takes in whole blocks. To call it is safe where `usable()` holds.
     blocks: unsafe fn(&mut scalar::State, &[[u8; 16]]),
+    /// Many messages at once; without it, they go one after the other.
+    batch: Option<Batch>,
+}
+
+/// A kernel that takes a message to a lane.
+#[derive(Debug)]
+struct Batch {
+    lanes: usize,
+    /// What a step costs, and what comes on top of all steps, in halves of what the scalar code
+    /// needs for a block.
+    step_cost: usize,
+    start_cost: usize,
+    /// Writes the tag of each message, of which there are at most `lanes`. To call it is safe where
+    /// `usable()` holds.
+    tags: unsafe fn(&[Message<'_>], &mut [[u8; 16]]),
 }
 
 impl Row for Backend {
@@ -37,6 +53,7 @@ const SCALAR: Backend = Backend {
     min_blocks: usize::MAX,
     least_blocks: usize::MAX,
     blocks: scalar::State::blocks,
+    batch: None,
 };
 
 /// The Poly1305 dispatcher: length decides first, then the row.
@@ -94,4 +111,43 @@ impl Core {
             }
         }
     }
+
+    /// Writes the tag of each message. Those that stand together cost least if they are about as
+    /// long.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many tags as messages.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the AEAD, which batches"))]
+    pub(crate) fn batch(self, messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
+        assert_eq!(messages.len(), tags.len(), "a tag for each message");
+        let batch = self.row.batch.as_ref();
+        let lanes = batch.map_or(1, |batch| batch.lanes);
+        for (messages, tags) in messages.chunks(lanes).zip(tags.chunks_mut(lanes)) {
+            let batch = batch.filter(|batch| self.pays(batch, messages));
+            let ran = batch.and_then(|batch| {
+                section::attempt(Primitive::Poly1305, self.row, |_| {
+                    // SAFETY: the row was found usable.
+                    unsafe { (batch.tags)(messages, tags) }
+                })
+            });
+            if ran.is_none() {
+                for (message, tag) in messages.iter().zip(tags) {
+                    *tag = message.tag(self);
+                }
+            }
+        }
+    }
+
+    /// Whether side by side costs less than one after the other.
+    fn pays(self, batch: &Batch, messages: &[Message<'_>]) -> bool {
+        let blocks = messages.iter().map(Message::blocks);
+        let (steps, blocks) = (blocks.clone().max().unwrap_or(0), blocks.sum::<usize>());
+        let anyway = self.min_blocks < self.row.min_blocks;
+        steps <= MOST_STEPS && (anyway || 2 * blocks > batch.step_cost * steps + batch.start_cost)
+    }
 }
+
+/// The blocks of the longest message that shares a batch: at four lanes, the batch is a section.
+/// What is longer fills the lanes on its own.
+const MOST_STEPS: usize = section::POLY1305_BYTES / 16 / 4;

@@ -15,16 +15,17 @@ pub(crate) use radix64::State;
 #[cfg(not(target_pointer_width = "64"))]
 pub(crate) use radix26::State;
 
+use super::padded;
+
 /// The bits of r that the clamp keeps (RFC 8439, section 2.5.1).
-const CLAMP: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
+pub(super) const CLAMP: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
 
 /// The bit above a whole block.
 const WHOLE: u64 = 1;
 
 /// A last block of fewer than 16 bytes: its 1 bit comes right after its bytes, so none is above.
 fn pad(last: &[u8]) -> [u8; 16] {
-    let mut block = [0; 16];
-    block[..last.len()].copy_from_slice(last);
+    let mut block = padded(last);
     block[last.len()] = 1;
     block
 }
