@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The operation failed.
     Failed(String),
+    /// The key is wrong, or the sealed file is not as it was sealed.
+    Rejected(String),
 }
 
 impl Failure {
@@ -30,6 +32,7 @@ impl Failure {
             }
             Self::Failed(message) => (message, 1),
             Self::Usage(message) => (message, 2),
+            Self::Rejected(message) => (message, 3),
         };
         // If standard error is full or closed too, the exit code has to do.
         let _ = writeln!(io::stderr(), "keyspring: {message}");

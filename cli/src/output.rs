@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::args::{Destination, Format};
+use crate::args::Destination;
 use crate::failure::Failure;
 use crate::signals::Signals;
 
@@ -32,17 +32,11 @@ pub(crate) struct Draft {
 
 impl Output {
     /// Sees that there is a place to write to before anything is minted.
-    pub(crate) fn open(destination: &Destination, format: Format) -> Result<Self, Failure> {
-        let force = destination.force;
-        if let Some(path) = destination.file() {
-            return Draft::create(path, force).map(Self::File);
+    pub(crate) fn open(destination: &Destination) -> Result<Self, Failure> {
+        match destination.file() {
+            Some(path) => Draft::create(path, destination.force).map(Self::File),
+            None => Self::standard(),
         }
-        if format == Format::Raw && !force && io::stdout().is_terminal() {
-            let message = "raw bytes would garble the terminal; redirect them to a file or a pipe, \
-                           ask for --format hex, or insist with --force";
-            return Err(Failure::Usage(message.into()));
-        }
-        Self::standard()
     }
 
     pub(crate) fn standard() -> Result<Self, Failure> {
@@ -57,11 +51,36 @@ impl Output {
         }
     }
 
+    /// Fails if a signal asked the program to end and there is a file to remove first.
+    pub(crate) fn check_signals(&self) -> Result<(), Failure> {
+        match self {
+            Self::Standard(_) => Ok(()),
+            Self::File(draft) => draft.check_signals(),
+        }
+    }
+
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Standard(_) => Ok(()),
             Self::File(draft) => draft.publish(),
         }
+    }
+}
+
+impl Destination {
+    /// Refuses raw bytes for a terminal.
+    pub(crate) fn spare_the_terminal(&self) -> Result<(), Failure> {
+        if self.file().is_some() || self.force || !io::stdout().is_terminal() {
+            return Ok(());
+        }
+        let message = "raw bytes would garble the terminal; redirect them to a file or a pipe, \
+                       or insist with --force";
+        Err(Failure::Usage(message.into()))
+    }
+
+    /// Refuses what would be lost, and what could not be replaced.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.file().map_or(Ok(()), |path| check_target(path, self.force))
     }
 }
 

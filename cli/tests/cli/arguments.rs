@@ -31,6 +31,14 @@ fn a_wrong_argument_is_named_and_ends_with_2() {
         ("rand 18446744073709551615", "18446744073709551615 is not in 1..=9223372036854775807"),
         ("rand 1 2", "unexpected argument '2'"),
         ("rand --out random.bin", "keyspring: a file can't hold an endless stream; say how many"),
+        ("seal a b", "unexpected argument 'b'"),
+        ("seal --argon2-memory 18", "18 is not in 19..=1024"),
+        ("seal --argon2-memory 1025", "1025 is not in 19..=1024"),
+        ("seal --argon2-passes 1", "1 is not in 2..=10"),
+        ("seal --argon2-passes 11", "11 is not in 2..=10"),
+        ("seal --key-file a --passphrase-file b", "cannot be used with"),
+        ("seal --key-file a --argon2-passes 2", "cannot be used with"),
+        ("open --argon2-passes 2", "unexpected argument '--argon2-passes'"),
         ("info --force", "unexpected argument '--force'"),
         ("selftest all", "unexpected argument 'all'"),
     ] {
@@ -44,12 +52,16 @@ fn a_wrong_argument_is_named_and_ends_with_2() {
 #[test]
 fn help_names_every_limit_and_exit_code() {
     let help = |args| String::from_utf8(stdout_of(args)).unwrap();
-    assert!(help("--help").contains("Exit codes: 0, also if the reader closes the pipe; 1 if"));
     for (args, limit) in [
+        ("--help", "Exit codes: 0, for keygen and rand also if the reader closes the pipe; 1 if"),
+        ("--help", "3 if the key is wrong or the sealed file is not as it was sealed"),
         ("keygen --help", "1 to 2^32"),
         ("keygen --help", "1 to 2^30"),
         ("keygen --help", "[default: 256]"),
         ("rand --help", "1 to 2^63 - 1"),
+        ("seal --help", "19 to 1024"),
+        ("seal --help", "2 to 10"),
+        ("seal --help", "A sealed file is a header of 91 bytes and chunks."),
     ] {
         assert!(help(args).contains(limit), "{limit} is not in {}", help(args));
     }

@@ -13,7 +13,7 @@ use tempfile::{TempDir, tempdir};
 use crate::{expect, keyspring, keyspring_after};
 
 /// Every name in the directory, sorted.
-fn names(directory: &TempDir) -> Vec<String> {
+pub(crate) fn names(directory: &TempDir) -> Vec<String> {
     let entries = fs::read_dir(directory.path()).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -22,7 +22,7 @@ fn names(directory: &TempDir) -> Vec<String> {
 }
 
 #[track_caller]
-fn expect_run(directory: &TempDir, args: &str, code: i32, message: &str) {
+pub(crate) fn expect_run(directory: &TempDir, args: &str, code: i32, message: &str) {
     let output = keyspring(directory.path(), args).output().unwrap();
     assert!(output.stdout.is_empty(), "{args}");
     expect(&output, code, message);
@@ -134,7 +134,7 @@ fn a_full_disk_leaves_the_file_that_was_to_be_replaced() {
 const LONG: &str = "rand 500000000 --out random.bin";
 
 /// Starts the program, and returns when its temporary file is there.
-fn start(directory: &TempDir, mut command: Command) -> Child {
+pub(crate) fn start(directory: &TempDir, mut command: Command) -> Child {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     for _ in 0..30_000 {
         if !names(directory).is_empty() {
@@ -146,7 +146,7 @@ fn start(directory: &TempDir, mut command: Command) -> Child {
     panic!("no temporary file after half a minute: {:?}", child.wait_with_output());
 }
 
-fn kill(child: &Child, signal: Signal) {
+pub(crate) fn kill(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
@@ -170,7 +170,7 @@ fn a_signal_leaves_nothing_behind_and_is_what_ends_the_program() {
 }
 
 /// Whether this process, and so its children, ignores a signal.
-fn is_ignored(signal: Signal) -> bool {
+pub(crate) fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());

@@ -5,9 +5,13 @@ mod files;
 mod keygen;
 mod machine;
 mod pipes;
+mod seal;
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// The program with `args`, split at spaces, to be run in `directory`.
 fn keyspring(directory: &Path, args: &str) -> Command {
@@ -38,4 +42,13 @@ fn expect(output: &Output, code: i32, message: &str) {
     assert_eq!(output.status.code(), Some(code), "{}: {stderr}", output.status);
     assert!(stderr.contains(message), "{message:?} is not in {stderr:?}");
     assert_eq!(stderr.is_empty(), message.is_empty(), "{stderr}");
+}
+
+/// A new terminal: what the user holds, and the path of what a program gets.
+fn terminal() -> (OwnedFd, String) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    (terminal, name)
 }

@@ -5,9 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-use crate::{expect, keyspring};
+use crate::{expect, keyspring, terminal};
 
 fn start(args: &str) -> Command {
     let mut command = keyspring(Path::new("."), args);
@@ -61,10 +59,7 @@ fn nowhere_to_put_the_message_changes_no_exit_code() {
 
 #[test]
 fn raw_bytes_reach_a_terminal_by_force_alone() {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let (_terminal, name) = terminal();
     let run = |args| {
         let side = File::options().read(true).write(true).open(&name).unwrap();
         start(args).stdout(side).output().unwrap()
