@@ -153,7 +153,13 @@ fn promised_by_the_cpu() -> Vec<&'static str> {
     let vectors: &[_] =
         if std::arch::is_x86_feature_detected!("avx2") { &["avx2", "sse2"] } else { &["sse2"] };
     #[cfg(not(target_arch = "x86_64"))]
-    let vectors: &[_] = &[];
+    let vectors: &[_] = if cfg!(all(target_arch = "aarch64", target_endian = "little")) {
+        &["neon"]
+    } else if cfg!(all(target_arch = "wasm32", target_feature = "simd128")) {
+        &["simd128"]
+    } else {
+        &[]
+    };
     [vectors, &["scalar"]].concat()
 }
 

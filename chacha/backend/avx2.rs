@@ -22,6 +22,7 @@ cpufeatures::new!(avx2, "avx2");
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
     pass_blocks: 8,
+    single_block_goes_scalar: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,

@@ -2,7 +2,11 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 pub(super) mod scalar;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
@@ -25,6 +29,8 @@ pub(crate) struct Backend {
     head: Head,
     /// The blocks of the longest pass: what is over a multiple of it needs another.
     pass_blocks: usize,
+    /// Whether the scalar row is faster with a single block, on every CPU.
+    single_block_goes_scalar: bool,
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
@@ -42,6 +48,10 @@ pub(crate) static TABLE: &[Backend] = &[
     avx2::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     sse2::ROW,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    neon::ROW,
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    simd128::ROW,
     scalar::ROW,
 ];
 
@@ -114,12 +124,13 @@ impl Core {
         cpu::last(TABLE)
     }
 
-    /// Whether the last of so many blocks would need a vector pass of its own, and the tuning says
-    /// that the scalar row is faster there. Blocks that share a pass stay together: to split one
-    /// off loses.
+    /// Whether the last of so many blocks would need a vector pass of its own, and the row or the
+    /// tuning says that the scalar row is faster there. Blocks that share a pass stay together: to
+    /// split one off loses.
     #[inline]
     pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
-        self.tuning.scalar_single_block() && blocks % self.row.pass_blocks == 1
+        let single = self.row.single_block_goes_scalar || self.tuning.scalar_single_block();
+        single && blocks % self.row.pass_blocks == 1
     }
 
     /// The same row, tuned otherwise.

@@ -12,6 +12,7 @@ use crate::cpu::Head;
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "scalar", level: 0, usable: || true },
     pass_blocks: 1,
+    single_block_goes_scalar: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,

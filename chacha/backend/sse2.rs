@@ -18,6 +18,7 @@ use crate::cpu::Head;
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "sse2", level: 10, usable: || true },
     pass_blocks: 4,
+    single_block_goes_scalar: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
