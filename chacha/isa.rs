@@ -35,6 +35,9 @@ pub(crate) trait Isa: Copy {
     /// The same row in each 128-bit lane.
     fn row(self, words: [u32; 4]) -> Self::V;
 
+    /// A row for each 128-bit lane, by the lane's number.
+    fn rows(self, words: impl Fn(usize) -> [u32; 4]) -> Self::V;
+
     /// The last row of consecutive blocks, one to a 128-bit lane, the first at `counter`.
     fn last_row(self, counter: u64, nonce: u64) -> Self::V;
 

@@ -16,6 +16,7 @@
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
+pub(crate) mod batch;
 pub(crate) mod data;
 #[cfg(any(feature = "aead", feature = "cipher"))]
 pub(crate) mod inout;

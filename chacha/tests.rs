@@ -6,6 +6,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::backend::TABLE;
+use super::batch::{Lane, MOST_LANES};
 use super::data::{Apart, InPlace, Keystream};
 use super::*;
 use crate::cpu::{self, Tuning, usable};
@@ -214,6 +215,39 @@ proptest! {
             prop_assert_eq!(&piece, &whole[at..at + len]);
             at += len;
             prop_assert_eq!(cipher.position(), at as u64);
+        }
+    }
+}
+
+/// Lanes that differ in everything, at every count.
+#[test]
+fn independent_lanes_give_the_blocks_that_they_name() {
+    let states: [State; MOST_LANES] = core::array::from_fn(|i| {
+        let key = core::array::from_fn(|byte| (byte * 7 + i * 31) as u8);
+        let state = State::with_nonce_64(&key, &[i as u8; 8], 10);
+        // Some carry into word 13, some wrap around.
+        State { counter: (i as u64).wrapping_sub(3) << (32 * (i % 2)), ..state.clone() }
+    });
+    for core in cores() {
+        for count in 0..=MOST_LANES {
+            let lanes: Vec<Lane<'_>> = states[..count]
+                .iter()
+                .enumerate()
+                .map(|(i, state)| (state, 5 * i as u64))
+                .collect();
+            let mut blocks = [[0; 64]; MOST_LANES];
+            core.lanes(&lanes, &mut blocks);
+            for (i, (state, number)) in lanes.into_iter().enumerate() {
+                let alone = &expected(
+                    &State { counter: state.counter.wrapping_add(number), ..state.clone() },
+                    64,
+                );
+                assert_same(
+                    &blocks[i],
+                    alone,
+                    &std::format!("{} lane {i} of {count}", core.name()),
+                );
+            }
         }
     }
 }

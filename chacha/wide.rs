@@ -10,7 +10,8 @@
 //! ```
 //!
 //! No word has to move during the rounds. At the end, two transposes bring the words of each block
-//! together: of the 4 x 4 words in each 128-bit lane, then of the 128-bit lanes themselves.
+//! together: of the 4 x 4 words in each 128-bit lane, then of the 128-bit lanes themselves. Lane `l` of a
+//! 128-bit lane `q` has block `4q + l`.
 
 use super::State;
 use super::data::Sink;
@@ -30,7 +31,7 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
     state: &State,
     first: u64,
     sink: &mut S,
-    mut between: impl FnMut(),
+    between: impl FnMut(),
 ) {
     let words = state.words(0);
     let mut x = [isa.splat(words[0]); 16];
@@ -40,6 +41,26 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
     let (low, high) = isa.count_lanes(state.counter.wrapping_add(first));
     (x[12], x[13]) = (low, high);
 
+    x = rounds(isa, x, state.double_rounds, between);
+    for i in 0..16 {
+        let start = match i {
+            12 => low,
+            13 => high,
+            _ => isa.splat(words[i]),
+        };
+        x[i] = isa.add(x[i], start);
+    }
+    put_blocks(isa, x, sink);
+}
+
+/// The rounds without the feed-forward.
+#[inline(always)]
+pub(super) fn rounds<I: Isa>(
+    isa: I,
+    mut x: [I::V; 16],
+    double_rounds: u32,
+    mut between: impl FnMut(),
+) -> [I::V; 16] {
     macro_rules! side_by_side {
         ($([$a:literal $b:literal $c:literal $d:literal])*) => {
             [$([x[$a], x[$b], x[$c], x[$d]]),*] =
@@ -51,7 +72,7 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
             $(side_by_side!([$a $b $c $d]);)*
         };
     }
-    for _ in 0..state.double_rounds {
+    for _ in 0..double_rounds {
         if I::SIDE_BY_SIDE {
             side_by_side!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
             between();
@@ -70,15 +91,12 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
             between();
         }
     }
+    x
+}
 
-    for i in 0..16 {
-        let start = match i {
-            12 => low,
-            13 => high,
-            _ => isa.splat(words[i]),
-        };
-        x[i] = isa.add(x[i], start);
-    }
+/// Puts the blocks to `sink`, one after the other: that of lane 0 first.
+#[inline(always)]
+pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, mut x: [I::V; 16], sink: &mut S) {
     for i in [0, 4, 8, 12] {
         [x[i], x[i + 1], x[i + 2], x[i + 3]] =
             isa.transpose_words([x[i], x[i + 1], x[i + 2], x[i + 3]]);

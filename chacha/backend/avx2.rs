@@ -4,13 +4,14 @@ use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm_setr_epi32, _mm256_add_epi32, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi32,
     _mm256_loadu_si256, _mm256_max_epu32, _mm256_or_si256, _mm256_permute2x128_si256,
-    _mm256_set_epi32, _mm256_set1_epi32, _mm256_setr_epi64x, _mm256_shuffle_epi8,
-    _mm256_shuffle_epi32, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_si256,
-    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    _mm256_xor_si256,
+    _mm256_set_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setr_epi64x,
+    _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
+    _mm256_storeu_si256, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
+    _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
 use super::Backend;
+use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
@@ -26,6 +27,7 @@ pub(super) const ROW: Backend = Backend {
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 #[target_feature(enable = "avx2")]
@@ -36,6 +38,11 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 #[target_feature(enable = "avx2")]
 fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Avx2::new(), state, first, blocks, scratch);
+}
+
+#[target_feature(enable = "avx2")]
+fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    batch::lanes(Avx2::new(), lanes, blocks);
 }
 
 /// The proof that AVX2 may be used: made in [`Avx2::new`] alone. It carries the byte shuffles that
@@ -96,6 +103,13 @@ impl Isa for Avx2 {
     fn row(self, words: [u32; 4]) -> __m256i {
         let [a, b, c, d] = words.map(u32::cast_signed);
         avx2!(_mm256_broadcastsi128_si256(_mm_setr_epi32(a, b, c, d)))
+    }
+
+    #[inline(always)]
+    fn rows(self, words: impl Fn(usize) -> [u32; 4]) -> __m256i {
+        let [[a, b, c, d], [e, f, g, h]] =
+            [words(0), words(1)].map(|row| row.map(u32::cast_signed));
+        avx2!(_mm256_setr_epi32(a, b, c, d, e, f, g, h))
     }
 
     #[inline(always)]

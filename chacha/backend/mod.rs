@@ -11,6 +11,7 @@ mod simd128;
 mod sse2;
 
 use super::State;
+use super::batch::{Blocks, Lane};
 use super::data::{Data, Mode, mode};
 use crate::cpu::{self, Head, Memo, Row, Tuning, Usable};
 use crate::section::{self, Primitive};
@@ -34,6 +35,8 @@ pub(crate) struct Backend {
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
+    /// [`Core::lanes`].
+    lanes: unsafe fn(&[Lane<'_>], &mut Blocks),
 }
 
 impl Row for Backend {
@@ -120,6 +123,19 @@ impl Core {
         call(self.scalar(), state, first.wrapping_add(blocks as u64 - 1), None, last);
     }
 
+    /// Writes the block of each lane, in their order. What `blocks` holds beyond is keystream too.
+    ///
+    /// # Panics
+    ///
+    /// If there are more lanes than blocks.
+    #[inline]
+    pub(crate) fn lanes(self, lanes: &[Lane<'_>], blocks: &mut Blocks) {
+        section::run(Primitive::ChaCha20, self.row, TABLE, |row| {
+            // SAFETY: the row was found usable.
+            unsafe { (row.lanes)(lanes, blocks) }
+        });
+    }
+
     fn scalar(self) -> Usable<Backend> {
         cpu::last(TABLE)
     }
@@ -138,8 +154,8 @@ impl Core {
         Self { tuning, ..self }
     }
 
-    #[cfg(test)]
-    pub(super) fn pass_blocks(self) -> usize {
+    /// The blocks of the longest pass.
+    pub(crate) fn pass_blocks(self) -> usize {
         self.row.pass_blocks
     }
 }

@@ -5,6 +5,7 @@ use zeroize::Zeroize;
 
 use super::Backend;
 use crate::chacha::State;
+use crate::chacha::batch::{Blocks, Lane};
 use crate::chacha::data::{Data, Mode, mode};
 use crate::cpu::Head;
 
@@ -16,6 +17,7 @@ pub(super) const ROW: Backend = Backend {
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut data: M::Data<'_>) {
@@ -31,6 +33,12 @@ fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut 
         keystream.zeroize();
         first = first.wrapping_add(1);
         at += n;
+    }
+}
+
+fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    for ((state, number), out) in lanes.iter().zip(blocks) {
+        *out = block(state, *number);
     }
 }
 

@@ -9,6 +9,7 @@ use core::arch::x86_64::{
 };
 
 use super::Backend;
+use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
@@ -22,6 +23,7 @@ pub(super) const ROW: Backend = Backend {
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -30,6 +32,10 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 
 fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Sse2(()), state, first, blocks, scratch);
+}
+
+fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    batch::lanes(Sse2(()), lanes, blocks);
 }
 
 /// The proof that SSE2 may be used: this file is compiled only where the target enables it.
@@ -67,6 +73,11 @@ impl Isa for Sse2 {
     fn row(self, words: [u32; 4]) -> __m128i {
         let [a, b, c, d] = words.map(u32::cast_signed);
         sse2!(_mm_setr_epi32(a, b, c, d))
+    }
+
+    #[inline(always)]
+    fn rows(self, words: impl Fn(usize) -> [u32; 4]) -> __m128i {
+        self.row(words(0))
     }
 
     #[inline(always)]
