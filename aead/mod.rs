@@ -7,7 +7,9 @@
 //! | from one buffer into another | [`seal_into`](ChaCha20Poly1305::seal_into) |
 //! | from several pieces into one buffer | [`seal_gather`](ChaCha20Poly1305::seal_gather) |
 //! | into a new `Vec` | [`seal`](ChaCha20Poly1305::seal) |
-//! | without keeping count of nonces | [`XChaCha20Poly1305::seal_with_random_nonce`] |
+//! | many packets at once | [`seal_batch`](ChaCha20Poly1305::seal_batch), [`seal_batch_keyed`] |
+//! | in sequence, the nonces counted for you | [`Sealer`] |
+//! | under nonces drawn for you | [`XChaCha20Poly1305::seal_with_random_nonce`] |
 //!
 //! The feature `aead` adds the traits of the `aead` crate, 0.6, and its names as the
 //! `chacha20poly1305` crate re-exports them; `aead_05` adds the traits of 0.5, as `aead_05`.
@@ -32,10 +34,12 @@
 //! Keys, Poly1305 keys and the keystream that leaves the registers are wiped.
 
 pub(crate) mod backend;
+mod batch;
 mod error;
 mod framing;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod fused;
+mod sequence;
 #[cfg(feature = "aead")]
 mod traits;
 #[cfg(feature = "aead_05")]
@@ -53,7 +57,9 @@ pub use aead_05;
 #[cfg(feature = "aead")]
 pub use aead_traits::{self as aead, AeadCore, AeadInOut, KeyInit, KeySizeUser, consts};
 
+pub use self::batch::{Packet, open_batch_keyed, seal_batch_keyed};
 pub use self::error::Error;
+pub use self::sequence::{NonceSequence, Opener, Sealer};
 #[cfg(feature = "aead")]
 pub use self::traits::{Key, Nonce, Tag, XNonce};
 use self::whole::{Cores, Whole};
@@ -260,6 +266,69 @@ macro_rules! cipher {
                 let mut message = ciphertext.to_vec();
                 self.open_in_place(nonce, aad, &mut message, tag)?;
                 Ok(message)
+            }
+
+            /// Seals packets in place, each under its own nonce: the same bytes as one after the
+            /// other, in less time the shorter they are.
+            ///
+            /// # Errors
+            ///
+            /// [`Error`] if a message is longer than [`MAX_LEN`](Self::MAX_LEN) bytes; nothing is
+            /// written to any packet.
+            ///
+            /// # Security
+            ///
+            /// No nonce may be used twice under this key, in one batch or in several.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use keyspring::aead::{Packet, ", stringify!($name), "};")]
+            ///
+            #[doc = concat!("let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            /// let (mut hello, mut world) = (*b"hello", *b"world");
+            #[doc = concat!("let nonce = |n| [n; ", stringify!($nonce_len), "];")]
+            /// let mut packets = [
+            ///     Packet { nonce: nonce(1), aad: b"", in_out: &mut hello, tag: [0; 16] },
+            ///     Packet { nonce: nonce(2), aad: b"", in_out: &mut world, tag: [0; 16] },
+            /// ];
+            /// cipher.seal_batch(&mut packets)?;
+            ///
+            /// packets[0].tag[0] ^= 1;
+            /// let mut ok = [false; 2];
+            /// assert_eq!(cipher.open_batch(&mut packets, &mut ok)?, 1);
+            /// assert_eq!(ok, [false, true]);
+            /// assert_eq!(&world, b"world");
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
+            pub fn seal_batch(
+                &self,
+                packets: &mut [Packet<'_, $nonce_len>],
+            ) -> Result<(), Error> {
+                batch::check(packets)?;
+                batch::seal(self.cores, packets, |packet| self.under(&packet.nonce));
+                Ok(())
+            }
+
+            /// Opens packets in place and returns how many were genuine. `ok` says which, on exit;
+            /// the others are as they were, still ciphertext.
+            ///
+            /// # Errors
+            ///
+            /// [`Error`] if `ok` is not as long as `packets`, or a message longer than
+            /// [`MAX_LEN`](Self::MAX_LEN) bytes; nothing is written. A packet that is refused is no
+            /// error.
+            ///
+            /// # Examples
+            ///
+            /// See [`seal_batch`](Self::seal_batch).
+            pub fn open_batch(
+                &self,
+                packets: &mut [Packet<'_, $nonce_len>],
+                ok: &mut [bool],
+            ) -> Result<usize, Error> {
+                batch::check_verdicts(packets, ok)?;
+                Ok(batch::open(self.cores, packets, ok, |packet| self.under(&packet.nonce)))
             }
 
             fn seal_message<M: Message>(

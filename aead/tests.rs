@@ -13,8 +13,18 @@ use crate::poly1305::mac;
 const KEY: [u8; 32] = [0x42; 32];
 const NONCE: [u8; 12] = [7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 
-fn painted(len: usize) -> Vec<u8> {
+pub(super) fn painted(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
+}
+
+/// Numbers that are the same in each run (Knuth's MMIX generator).
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % bound
+    }
 }
 
 /// RFC 8439, section 2.8, out of the public parts: ciphertext, then tag.

@@ -23,6 +23,44 @@ impl Cores {
     pub(super) fn new() -> Self {
         Self { chacha: chacha::Core::new(), poly1305: poly1305::Core::new(), fused: Fused::new() }
     }
+
+    /// Encrypts a message with keystream that is there already, block 0 first, and gives its tag.
+    pub(super) fn seal_with<M: Message>(
+        self,
+        blocks: &[[u8; 64]],
+        aad: &[u8],
+        mut message: M,
+    ) -> [u8; 16] {
+        let (key, keystream) = split_key(blocks);
+        message.put(&keystream[..message.len()]);
+        self.tag(key, aad, message.output())
+    }
+
+    /// Checks the tag of a ciphertext, and only then decrypts it, with keystream that is there
+    /// already, block 0 first. Returns whether the tag was right.
+    pub(super) fn open_with<M: Message>(
+        self,
+        blocks: &[[u8; 64]],
+        aad: &[u8],
+        mut message: M,
+        tag: &[u8; 16],
+    ) -> bool {
+        let (key, keystream) = split_key(blocks);
+        let right = tags_are_equal(&self.tag(key, aad, message.input()), tag);
+        if right {
+            message.put(&keystream[..message.len()]);
+        }
+        right
+    }
+
+    /// The tag of a message that is a ciphertext already.
+    fn tag(self, key: &[u8; 32], aad: &[u8], ciphertext: &[u8]) -> [u8; 16] {
+        let mut mac = Accumulator::new(self.poly1305, key);
+        mac.padded(aad);
+        mac.padded(ciphertext);
+        mac.blocks(&[framing::lengths(aad.len(), ciphertext.len())]);
+        mac.tag()
+    }
 }
 
 /// The double rounds of ChaCha20.
@@ -35,7 +73,7 @@ const SHORT: usize = 7 * 64;
 /// A key and a nonce.
 pub(super) struct Whole {
     /// At block 0, which makes the Poly1305 key; the message starts with block 1.
-    state: State,
+    pub(super) state: State,
     cores: Cores,
 }
 
@@ -53,7 +91,7 @@ impl Whole {
     ///
     /// 1. Block 0 comes out of the same pass as the first blocks of the message.
     /// 2. A fused row takes over after that pass and leaves the end, which is no whole chunk.
-    pub(super) fn seal<M: Message>(self, aad: &[u8], mut message: M) -> [u8; 16] {
+    pub(super) fn seal<M: Message>(&self, aad: &[u8], mut message: M) -> [u8; 16] {
         let len = message.len();
         let chacha = self.cores.chacha;
         let mut block = [0; 64];
@@ -88,31 +126,31 @@ impl Whole {
 
     /// Checks the tag of a ciphertext, and only then decrypts it. Returns whether the tag was
     /// right; nothing is written if it was not.
-    pub(super) fn open<M: Message>(self, aad: &[u8], mut message: M, tag: &[u8; 16]) -> bool {
-        // The keystream of a short message comes out of the same pass as block 0, and waits.
-        let mut keystream = [0; SHORT];
+    pub(super) fn open<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
+        let Cores { chacha, .. } = self.cores;
         let len = message.len();
-        let ahead = if len <= SHORT { len } else { 0 };
-        let mut block = [0; 64];
-        let chacha = self.cores.chacha;
-        chacha.run(&self.state, 0, Some(&mut block), Keystream(&mut keystream[..ahead]));
-        let mut mac = self.authenticator(&mut block);
-        mac.padded(aad);
-        mac.padded(message.input());
-        mac.blocks(&[framing::lengths(aad.len(), len)]);
-        let right = tags_are_equal(&mac.tag(), tag);
-        if right && ahead == len {
-            message.put(&keystream[..len]);
-        } else if right {
+        if len <= SHORT {
+            // The keystream comes out of the same pass as block 0, and waits.
+            let mut blocks = [[0; 64]; 1 + SHORT / 64];
+            let keystream = &mut blocks.as_flattened_mut()[..64 + len];
+            chacha.run(&self.state, 0, None, Keystream(keystream));
+            let right = self.cores.open_with(&blocks, aad, message, tag);
+            blocks.as_flattened_mut().zeroize();
+            return right;
+        }
+        let mut block = [[0; 64]];
+        chacha.run(&self.state, 0, None, Keystream(block.as_flattened_mut()));
+        let right = tags_are_equal(&self.cores.tag(split_key(&block).0, aad, message.input()), tag);
+        block.as_flattened_mut().zeroize();
+        if right {
             chacha.run(&self.state, 1, None, message);
         }
-        keystream.as_mut_slice().zeroize();
         right
     }
 
     /// Encrypts the parts one after the other into `out`, which is as long as they are together,
     /// and gives the tag.
-    pub(super) fn seal_gather(self, aad: &[&[u8]], parts: &[&[u8]], out: &mut [u8]) -> [u8; 16] {
+    pub(super) fn seal_gather(&self, aad: &[&[u8]], parts: &[&[u8]], out: &mut [u8]) -> [u8; 16] {
         let mut stream = Stream::with_nonce_96(self.cores.chacha, self.state.clone());
         let mut block = [0; 64];
         let fits = "the length has been checked";
@@ -144,4 +182,11 @@ impl Whole {
         block.as_mut_slice().zeroize();
         accumulator
     }
+}
+
+/// The Poly1305 key in block 0 (RFC 8439, section 2.6), and the keystream that follows the block.
+#[inline]
+fn split_key(blocks: &[[u8; 64]]) -> (&[u8; 32], &[u8]) {
+    let (block, keystream) = blocks.as_flattened().split_first_chunk::<64>().expect("block 0");
+    (block.first_chunk().expect("32 of 64 bytes"), keystream)
 }

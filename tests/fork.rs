@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 
+use keyspring::aead::{NonceSequence, Packet, Sealer};
 use keyspring::crng::{self, Crng, SessionKey};
 
 /// Forks, has the child compute 32 bytes and returns them.
@@ -207,4 +208,33 @@ fn a_fork_in_the_middle_of_a_fill_starts_it_again_in_the_child() {
 fn a_key_that_was_drawn_stays_the_same() {
     let key: SessionKey<32> = crng::key();
     assert_eq!(in_a_child(|| *key.as_bytes()), *key.as_bytes());
+}
+
+/// With keystream ahead and without: a child, and a child's child, can't seal; the parent goes on.
+#[test]
+fn a_sealer_ends_in_a_child_and_goes_on_in_its_parent() {
+    for spent in [0, 1, 5] {
+        let mut sealer = Sealer::new(&[7; 32], NonceSequence::CounterLittleEndian);
+        for _ in 0..spent {
+            sealer.seal_next(b"", &mut [0; 64]).expect("there are numbers left");
+        }
+        let mut ends = || {
+            let mut message = *b"message";
+            for _ in 0..2 {
+                sealer.seal_next(b"", &mut message).expect_err("this is a child");
+                sealer.skip_to(u64::MAX - 1).expect_err("this is a child");
+                let packet =
+                    Packet { nonce: [3; 12], aad: b"", in_out: &mut message, tag: [4; 16] };
+                let mut packets = [packet];
+                sealer.seal_next_batch(&mut packets).expect_err("this is a child");
+                assert_eq!((packets[0].nonce, packets[0].tag), ([3; 12], [4; 16]));
+            }
+            assert_eq!((&message, sealer.next_number()), (b"message", u64::MAX));
+            [1; 32]
+        };
+        assert_eq!(in_a_child(&mut ends), [1; 32], "{spent} spent: the child");
+        assert_eq!(in_a_child(|| in_a_child(&mut ends)), [1; 32], "{spent} spent: its child");
+        let (number, _) = sealer.seal_next(b"", &mut [0; 64]).expect("this is the parent");
+        assert_eq!(number, spent);
+    }
 }

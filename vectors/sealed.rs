@@ -2,7 +2,7 @@
 
 use keyspring::aead::aead::inout::InOutBuf;
 use keyspring::aead::aead::{Aead, AeadInOut, KeyInit, Payload};
-use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use keyspring::aead::{ChaCha20Poly1305, Packet, XChaCha20Poly1305};
 
 use crate::Place;
 use crate::file::Vector;
@@ -108,6 +108,29 @@ macro_rules! cipher {
                     },
                 },
                 EntryPoint {
+                    name: "seal_batch, open_batch",
+                    cipher: Self::from_key,
+                    seal: |cipher, nonce, aad, plaintext| {
+                        let mut copies = [(); BATCH].map(|()| plaintext.to_vec());
+                        let mut packets = batch(&mut copies, nonce, aad, &[0; TAG]);
+                        cipher.seal_batch(&mut packets).unwrap();
+                        let sealed = packets.map(|packet| [&*packet.in_out, &packet.tag].concat());
+                        all_the_same(sealed)
+                    },
+                    open: |cipher, nonce, aad, sealed| {
+                        let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
+                        let mut copies = [(); BATCH].map(|()| ciphertext.to_vec());
+                        let mut ok = [false; BATCH];
+                        let mut packets = batch(&mut copies, nonce, aad, tag);
+                        let opened = cipher.open_batch(&mut packets, &mut ok).unwrap();
+                        let left = all_the_same(copies);
+                        match opened {
+                            BATCH => Ok(left),
+                            _ => Err(Refusal::InPlace([left.as_slice(), tag].concat())),
+                        }
+                    },
+                },
+                EntryPoint {
                     name: "Aead::encrypt, Aead::decrypt",
                     cipher: |key| KeyInit::new(key.into()),
                     seal: |cipher, nonce, aad, plaintext| {
@@ -163,6 +186,29 @@ macro_rules! cipher {
 
 cipher!(ChaCha20Poly1305);
 cipher!(XChaCha20Poly1305);
+
+/// So many copies of a message make a batch that is worked on side by side.
+const BATCH: usize = 5;
+
+/// A batch of one message again and again. (A sender must never use a nonce twice.)
+fn batch<'a, const N: usize>(
+    copies: &'a mut [Vec<u8>; BATCH],
+    nonce: &[u8],
+    aad: &'a [u8],
+    tag: &[u8; TAG],
+) -> [Packet<'a, N>; BATCH] {
+    let nonce = nonce.try_into().expect("a nonce of the cipher's length");
+    copies.each_mut().map(|in_out| Packet { nonce, aad, in_out, tag: *tag })
+}
+
+/// What became of all, if it is the same.
+fn all_the_same(copies: [Vec<u8>; BATCH]) -> Vec<u8> {
+    assert!(
+        copies.iter().all(|copy| *copy == copies[0]),
+        "a batch made different things of copies"
+    );
+    copies.into_iter().next().expect("there are some")
+}
 
 /// The nonce as the array of fixed length that an entry point takes.
 fn fixed<'a, A: TryFrom<&'a [u8]>>(nonce: &'a [u8]) -> A {

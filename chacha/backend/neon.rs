@@ -14,6 +14,7 @@ use core::arch::aarch64::{
 use core::arch::asm;
 
 use super::Backend;
+use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
@@ -29,6 +30,7 @@ pub(super) const ROW: Backend = Backend {
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -37,6 +39,10 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 
 fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Neon(()), state, first, blocks, scratch);
+}
+
+fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    batch::lanes(Neon(()), lanes, blocks);
 }
 
 /// The proof that NEON may be used: this file is compiled only where the target enables it.
@@ -113,6 +119,11 @@ impl Isa for Neon {
     #[inline(always)]
     fn row(self, row: [u32; 4]) -> Pair {
         [words(row); 2]
+    }
+
+    #[inline(always)]
+    fn rows(self, row: impl Fn(usize) -> [u32; 4]) -> Pair {
+        [words(row(0)), words(row(1))]
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@ use core::arch::wasm32::{
 };
 
 use super::Backend;
+use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::shapes::Scratch;
@@ -20,6 +21,7 @@ pub(super) const ROW: Backend = Backend {
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -28,6 +30,10 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 
 fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Simd128(()), state, first, blocks, scratch);
+}
+
+fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    batch::lanes(Simd128(()), lanes, blocks);
 }
 
 /// The proof that vectors may be used: this file is compiled only where the target enables them.
@@ -58,6 +64,11 @@ impl Isa for Simd128 {
     #[inline(always)]
     fn row(self, [a, b, c, d]: [u32; 4]) -> v128 {
         u32x4(a, b, c, d)
+    }
+
+    #[inline(always)]
+    fn rows(self, words: impl Fn(usize) -> [u32; 4]) -> v128 {
+        self.row(words(0))
     }
 
     #[inline(always)]

@@ -118,7 +118,6 @@ impl Core {
     /// # Panics
     ///
     /// If there are not as many tags as messages.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the AEAD, which batches"))]
     pub(crate) fn batch(self, messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
         assert_eq!(messages.len(), tags.len(), "a tag for each message");
         let batch = self.row.batch.as_ref();

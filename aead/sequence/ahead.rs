@@ -1,0 +1,106 @@
+//! Keystream that is made before its message is there.
+//!
+//! ```text
+//! each = 2    | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 |    8 messages of up to 64 bytes
+//! each = 4    | 0 1 2 3 | 0 1 2 3 | 0 1 2 3 | 0 1 2 3 |            4 messages of up to 192 bytes
+//!               first     first + 1 ...
+//! ```
+//!
+//! What is not there, because it has been taken or was never made, is zero.
+
+use core::array;
+
+use zeroize::Zeroize;
+
+use super::Numbered;
+use crate::chacha::batch::{Blocks, MOST_LANES};
+
+/// Blocks of the next messages.
+pub(super) struct Ahead {
+    blocks: Blocks,
+    /// The blocks of each message.
+    each: usize,
+    /// The number of the message that the first blocks belong to.
+    first: u64,
+    /// Bit i: the blocks of message `first + i` are there.
+    there: u16,
+    /// The blocks that the last message needed.
+    last: usize,
+}
+
+impl Ahead {
+    /// Nothing, and nothing is made for the first message: it may be the only one.
+    pub(super) fn new() -> Self {
+        Self { blocks: [[0; 64]; MOST_LANES], each: 1, first: 0, there: 0, last: usize::MAX }
+    }
+
+    /// Block 0 and as many as a message of `len` bytes needs, if they are there.
+    pub(super) fn get(&self, number: u64, len: usize) -> Option<&[[u8; 64]]> {
+        let i = self.index(number)?;
+        (blocks(len) <= self.each).then(|| &self.blocks[i * self.each..][..self.each])
+    }
+
+    /// Makes the blocks of message `number` and those that follow it, if they are worth it: if two
+    /// messages in a row are so short that several share a pass.
+    pub(super) fn make(&mut self, numbered: &Numbered, number: u64, len: usize) {
+        let chacha = numbered.cipher.cores.chacha;
+        let each = match blocks(len).max(self.last) {
+            0..=2 => 2,
+            3 | 4 => 4,
+            _ => return,
+        };
+        if self.index(number).is_some() || chacha.pass_blocks() < each {
+            return;
+        }
+        (self.each, self.first) = (each, number);
+        let count = MOST_LANES / each;
+        let wholes: [_; MOST_LANES / 2] =
+            array::from_fn(|i| numbered.whole(number.wrapping_add((i % count) as u64)));
+        let lanes: [_; MOST_LANES] =
+            array::from_fn(|i| (&wholes[i / each].state, (i % each) as u64));
+        chacha.lanes(&lanes, &mut self.blocks);
+        self.there = u16::MAX >> (16 - count);
+    }
+
+    /// Wipes the blocks of a message that is done, and takes note of its length.
+    pub(super) fn done(&mut self, number: u64, len: usize) {
+        self.last = blocks(len);
+        if let Some(i) = self.index(number) {
+            self.there &= !(1 << i);
+            self.blocks[i * self.each..][..self.each].as_flattened_mut().zeroize();
+        }
+    }
+
+    /// Wipes everything.
+    pub(super) fn wipe(&mut self) {
+        self.there = 0;
+        self.blocks.as_flattened_mut().zeroize();
+    }
+
+    /// For how many messages there are blocks.
+    #[cfg(test)]
+    pub(super) fn made(&self) -> u32 {
+        self.there.count_ones()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_zero(&self) -> bool {
+        self.blocks.as_flattened().iter().all(|byte| *byte == 0)
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        let i = number.wrapping_sub(self.first);
+        (i < 16 && self.there >> i & 1 == 1).then_some(i as usize)
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// How many blocks a message needs, that of its Poly1305 key among them.
+fn blocks(len: usize) -> usize {
+    1 + len.div_ceil(64)
+}
