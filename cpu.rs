@@ -55,6 +55,14 @@ impl<R> Clone for Usable<R> {
 
 impl<R> Copy for Usable<R> {}
 
+impl<R: Row> Usable<R> {
+    /// What the row says of itself.
+    #[inline(always)]
+    pub(crate) fn head(self) -> &'static Head {
+        self.0.head()
+    }
+}
+
 impl<R> Deref for Usable<R> {
     type Target = R;
 

@@ -40,6 +40,8 @@
 //! | `aead_05` | no | the traits of `aead` 0.5 |
 //! | `cipher` | no | the traits of `cipher` 0.5 |
 //! | `universal-hash` | no | the traits of `universal-hash` 0.6 |
+//! | `hooks` | no | `section::install`: hooks around every vector section, for kernels |
+//! | `section-stats` | no | `section::stats`: how long sections take |
 //! | `force-backend` | no | for tests and benches alone: `cpu::force` |
 //!
 //! Without any of them the crate is `no_std` and allocates nothing; [`crng::Crng`] then takes an

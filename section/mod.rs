@@ -6,14 +6,19 @@
 //! two of bytes, such that the slowest backend stays below 40,000 cycles, 40 microseconds on a core
 //! of 1 GHz.
 //!
-//! ```text
-//! run(primitive, row, table, kernel)      usable?  begin  kernel(row)  end  relax
-//!                                              no         kernel(scalar row)  relax
-//! ```
-//!
-//! What always holds: every vector kernel runs inside [`run`] or [`attempt`], and no section runs
-//! inside another, since kernels know nothing of sections.
+//! Every vector kernel runs inside a section, and no section inside another, since kernels know
+//! nothing of sections. The feature `hooks` lets a kernel or an RTOS act around each of them; the
+//! feature `section-stats` tells how long they take. Without the features neither leaves a trace.
 
+#[cfg(feature = "hooks")]
+mod hooks;
+#[cfg(feature = "section-stats")]
+mod stats;
+
+#[cfg(feature = "hooks")]
+pub use self::hooks::{AlreadyInstalled, Hooks, install};
+#[cfg(feature = "section-stats")]
+pub use self::stats::{Stats, reset_stats, stats, ticks};
 use crate::cpu::{self, Head, Row, Usable};
 
 /// The bytes of ChaCha20 in one section: scalar, at 7.8 cycles a byte on Zen 3, in 32,000 cycles.
@@ -28,6 +33,7 @@ pub const POLY1305_BYTES: usize = 8192;
 pub const AEAD_BYTES: usize = 4096;
 
 /// What a section computes.
+#[cfg_attr(not(feature = "section-stats"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Primitive {
     ChaCha20,
@@ -45,37 +51,64 @@ pub(crate) fn run<B: Row, R>(
     table: &'static [B],
     kernel: impl FnOnce(Usable<B>) -> R,
 ) -> R {
-    let row = if allowed(row) { row } else { cpu::last(table) };
+    let row = if allowed(row.head()) { row } else { cpu::last(table) };
     within(primitive, row.head(), || kernel(row))
 }
 
 /// Runs `kernel` as one section, or gives `None` where vectors may not be used at the moment: for
-/// rows that have no scalar one beside them.
+/// tables that have no scalar row.
 #[inline(always)]
 pub(crate) fn attempt<B: Row, R>(
     primitive: Primitive,
     row: Usable<B>,
     kernel: impl FnOnce(Usable<B>) -> R,
 ) -> Option<R> {
-    allowed(row).then(|| within(primitive, row.head(), || kernel(row)))
+    allowed(row.head()).then(|| within(primitive, row.head(), || kernel(row)))
 }
 
 /// Runs scalar code as one section.
 #[inline(always)]
 pub(crate) fn scalar<R>(primitive: Primitive, code: impl FnOnce() -> R) -> R {
-    within(primitive, &SCALAR, code)
+    const SCALAR: &Head = &Head { name: "scalar", level: 0, usable: || true };
+    within(primitive, SCALAR, code)
 }
-
-const SCALAR: Head = Head { name: "scalar", level: 0, usable: || true };
 
 /// Whether a row's vectors may be used at the moment.
 #[inline(always)]
-fn allowed<B: Row>(_row: Usable<B>) -> bool {
+fn allowed(_head: &Head) -> bool {
+    #[cfg(feature = "hooks")]
+    return _head.level == 0 || hooks::usable();
+    #[cfg(not(feature = "hooks"))]
     true
 }
 
 /// The section itself.
 #[inline(always)]
-fn within<R>(_primitive: Primitive, _head: &Head, code: impl FnOnce() -> R) -> R {
+fn within<R>(_primitive: Primitive, _head: &'static Head, code: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "section-stats")]
+    let code = || stats::timed(_primitive, _head, code);
+    #[cfg(feature = "hooks")]
+    let code = || hooks::around(_head.level > 0, code);
     code()
+}
+
+#[cfg(feature = "section-stats")]
+impl Primitive {
+    const ALL: [Self; 3] = [Self::ChaCha20, Self::Poly1305, Self::Aead];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ChaCha20 => "chacha20",
+            Self::Poly1305 => "poly1305",
+            Self::Aead => "aead",
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::ChaCha20 => CHACHA20_BYTES,
+            Self::Poly1305 => POLY1305_BYTES,
+            Self::Aead => AEAD_BYTES,
+        }
+    }
 }
