@@ -49,14 +49,14 @@ pub trait Aead {
     fn open(&mut self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &[u8; 16]) -> bool;
 
     /// Seals every packet. A library that can do several at a time says so here.
-    fn seal_batch(&mut self, packets: &mut [Packet]) {
+    fn seal_batch(&mut self, packets: &mut [Packet; BATCH]) {
         for packet in packets {
             packet.tag = self.seal(&packet.nonce, &AAD, &mut packet.data);
         }
     }
 
     /// Opens packets as long as they are genuine, and tells whether all were.
-    fn open_batch(&mut self, packets: &mut [Packet]) -> bool {
+    fn open_batch(&mut self, packets: &mut [Packet; BATCH]) -> bool {
         packets
             .iter_mut()
             .all(|packet| self.open(&packet.nonce, &AAD, &mut packet.data, &packet.tag))
@@ -122,7 +122,7 @@ pub trait Aead {
     }
 
     /// Times `batches` calls of [`Aead::seal_batch`].
-    fn time_seal_batch(&mut self, batches: u64, packets: &mut [Packet]) -> u64 {
+    fn time_seal_batch(&mut self, batches: u64, packets: &mut [Packet; BATCH]) -> u64 {
         let mut number = 0;
         timed(batches, |_| {
             for packet in packets.iter_mut() {
@@ -134,7 +134,7 @@ pub trait Aead {
     }
 
     /// Times `batches` calls of [`Aead::open_batch`], the packets sealed anew in between.
-    fn time_open_batch(&mut self, batches: u64, packets: &mut [Packet]) -> u64 {
+    fn time_open_batch(&mut self, batches: u64, packets: &mut [Packet; BATCH]) -> u64 {
         let mut total = 0;
         for _ in 0..batches {
             self.seal_batch(packets);
@@ -209,6 +209,9 @@ pub trait Random {
         timed(calls, |_| self.key_256())
     }
 }
+
+/// Packets in a batch.
+pub const BATCH: usize = 16;
 
 /// One packet of a batch: plaintext or ciphertext in `data`.
 pub struct Packet {

@@ -1,19 +1,14 @@
 //! Jobs `batch` and `sequential`: many packets under one key. No peer has a call for several
-//! packets, or for a sequence, so they take one packet at a time. So does ours for now, under a
-//! name that says so.
+//! packets, or for a sequence, so they take one packet at a time.
 
+use core::array;
 use core::cell::RefCell;
 
+use super::aead::candidates;
 use super::{Bench, Message};
-use crate::measure::{Candidate, Series, Subject};
-use crate::peers::{OURS, Peer};
-use crate::traits::{Aead, Packet, painted};
-
-/// Packets in a batch.
-const BATCH: usize = 16;
-
-/// What our column is called while the library has neither `seal_batch` nor a `Sealer`.
-const OURS_ONE_AT_A_TIME: &str = "keyspring, one at a time";
+use crate::measure::{Series, Subject};
+use crate::peers::Peer;
+use crate::traits::{Aead, BATCH, Packet, painted};
 
 /// A small packet, a middling one, and a full QUIC or WireGuard packet.
 const PACKET_LENGTHS: [usize; 3] = [64, 256, 1350];
@@ -22,7 +17,7 @@ const PACKET_LENGTHS: [usize; 3] = [64, 256, 1350];
 const SEQUENCE_LENGTHS: [usize; 10] = [0, 16, 64, 128, 192, 256, 512, 1350, 4096, 16384];
 
 /// A timed loop over batches.
-type Time = fn(&mut dyn Aead, u64, &mut [Packet]) -> u64;
+type Time = fn(&mut dyn Aead, u64, &mut [Packet; BATCH]) -> u64;
 
 /// Times batches, sealed and opened; results are per packet.
 pub fn batch(bench: Bench, peers: &mut [Peer]) -> Vec<Series> {
@@ -33,8 +28,8 @@ pub fn batch(bench: Bench, peers: &mut [Peer]) -> Vec<Series> {
     let mut series = Vec::new();
     for (variant, time) in variants {
         for length in PACKET_LENGTHS {
-            let packet = || Packet { nonce: [0; 12], data: painted(length), tag: [0; 16] };
-            let packets: RefCell<Vec<_>> = RefCell::new((0..BATCH).map(|_| packet()).collect());
+            let packet = |_| Packet { nonce: [0; 12], data: painted(length), tag: [0; 16] };
+            let packets = RefCell::new(array::from_fn(packet));
             let candidates = candidates(peers, |cipher, batches| {
                 time(cipher, batches, &mut packets.borrow_mut())
             });
@@ -58,18 +53,4 @@ pub fn sequential(bench: Bench, peers: &mut [Peer]) -> Vec<Series> {
             bench.measure(subject, candidates)
         })
         .collect()
-}
-
-/// Every peer with an AEAD, timed by `time`.
-fn candidates<'a>(
-    peers: &'a mut [Peer],
-    time: impl Fn(&mut dyn Aead, u64) -> u64 + Copy + 'a,
-) -> Vec<Candidate<'a>> {
-    let mut candidates = super::aead::candidates(peers, time);
-    for candidate in &mut candidates {
-        if candidate.name == OURS {
-            candidate.name = OURS_ONE_AT_A_TIME;
-        }
-    }
-    candidates
 }

@@ -5,7 +5,7 @@ use core::hint::black_box;
 use keyspring::{aead, chacha, crng, poly1305};
 
 use super::{OURS, Peer, Source};
-use crate::traits::{Aead, ChaCha20, KEY, Poly1305, Random};
+use crate::traits::{AAD, Aead, BATCH, ChaCha20, KEY, Packet, Poly1305, Random};
 
 /// The library in this repository.
 pub fn peer() -> Peer {
@@ -13,7 +13,7 @@ pub fn peer() -> Peer {
         version: super::locked_version("keyspring").into(),
         chacha20: Some(Box::new(Keyspring)),
         poly1305: Some(Box::new(Keyspring)),
-        aead: Some(Box::new(Cipher(aead::ChaCha20Poly1305::from_key(&KEY)))),
+        aead: Some(Box::new(Cipher::new(&KEY))),
         random: vec![Source {
             name: OURS,
             about: "ChaCha20, 20 rounds; keys erased before the call returns",
@@ -59,18 +59,59 @@ impl Random for Keyspring {
     }
 }
 
-struct Cipher(aead::ChaCha20Poly1305);
+struct Cipher {
+    alone: aead::ChaCha20Poly1305,
+    sealer: aead::Sealer,
+}
+
+impl Cipher {
+    fn new(key: &[u8; 32]) -> Self {
+        let sequence = aead::NonceSequence::XorBigEndian([0x36; 12]);
+        Self {
+            alone: aead::ChaCha20Poly1305::from_key(key),
+            sealer: aead::Sealer::new(key, sequence),
+        }
+    }
+}
 
 impl Aead for Cipher {
     fn set_key(&mut self, key: &[u8; 32]) {
-        self.0 = aead::ChaCha20Poly1305::from_key(key);
+        self.alone = aead::ChaCha20Poly1305::from_key(key);
     }
 
     fn seal(&mut self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8]) -> [u8; 16] {
-        self.0.seal_in_place(nonce, aad, data).expect("the message is short enough")
+        self.alone.seal_in_place(nonce, aad, data).expect("the message is short enough")
     }
 
     fn open(&mut self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8], tag: &[u8; 16]) -> bool {
-        self.0.open_in_place(nonce, aad, data, tag).is_ok()
+        self.alone.open_in_place(nonce, aad, data, tag).is_ok()
     }
+
+    fn seal_batch(&mut self, packets: &mut [Packet; BATCH]) {
+        let mut ours = ours(packets);
+        self.alone.seal_batch(&mut ours).expect("the messages are short enough");
+        let tags = ours.map(|packet| packet.tag);
+        for (packet, tag) in packets.iter_mut().zip(tags) {
+            packet.tag = tag;
+        }
+    }
+
+    fn open_batch(&mut self, packets: &mut [Packet; BATCH]) -> bool {
+        self.alone.open_batch(&mut ours(packets), &mut [false; BATCH]) == Ok(BATCH)
+    }
+
+    /// It counts for itself.
+    fn seal_next(&mut self, _number: u64, data: &mut [u8]) -> [u8; 16] {
+        self.sealer.seal_next(&AAD, data).expect("there are numbers left").1
+    }
+}
+
+/// The packets as the library has them.
+fn ours(packets: &mut [Packet; BATCH]) -> [aead::Packet<'_>; BATCH] {
+    packets.each_mut().map(|Packet { nonce, data, tag }| aead::Packet {
+        nonce: *nonce,
+        aad: &AAD,
+        in_out: data,
+        tag: *tag,
+    })
 }
