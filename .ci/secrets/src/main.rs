@@ -1,0 +1,264 @@
+//! Does anything branch or index on a secret?
+//!
+//! Each case runs on every backend with keys, plaintexts and entropy marked secret. What a case
+//! gives back must be secret too: in a second run, the *leaky twin*, the program branches on it,
+//! which must be reported. So the marks went through the very instructions that are judged.
+//!
+//! Verdicts are public, and one branch for each says so. For tags that is `tags_are_equal`.
+//!
+//! There is no `main` of `std` and no output through it: MemorySanitizer knows nothing of code that
+//! was not compiled with it.
+
+#![no_main]
+#![cfg_attr(msan, feature(sanitize))]
+
+mod watch;
+
+use core::ffi::{CStr, c_char, c_int};
+use core::hint::black_box;
+
+use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use keyspring::chacha::{ChaCha20, ChaCha20Legacy, XChaCha20, block, hchacha20};
+use keyspring::cpu;
+use keyspring::crng::{Crng, EntropySource, Error, SeededCrng, SessionKey};
+use keyspring::poly1305::{Poly1305, mac};
+
+use self::watch::{is_watched, public, reports, secret};
+
+/// Lengths on both sides of what the kernels branch on: blocks, passes, thresholds, sections.
+const LENGTHS: [usize; 19] =
+    [0, 1, 15, 16, 63, 64, 65, 128, 192, 200, 256, 300, 448, 449, 520, 1024, 1400, 4100, 9000];
+const LONGEST: usize = 9000;
+
+struct Case {
+    name: &'static CStr,
+    /// How many verdicts it comes to: on a tag, or on whether a source of entropy repeats itself.
+    verdicts: usize,
+    /// With `true`, the leaky twin.
+    run: fn(bool),
+}
+
+const CASES: &[Case] = &[
+    Case { name: c"chacha20", verdicts: 0, run: chacha20 },
+    Case { name: c"xchacha20, legacy, block", verdicts: 0, run: other_streams },
+    Case { name: c"poly1305", verdicts: 0, run: poly1305 },
+    Case { name: c"poly1305 verify", verdicts: 1, run: poly1305_verify },
+    Case { name: c"seal", verdicts: 0, run: seal },
+    Case { name: c"open", verdicts: LENGTHS.len(), run: open },
+    Case { name: c"open a forgery", verdicts: LENGTHS.len(), run: open_a_forgery },
+    Case { name: c"xchacha20-poly1305", verdicts: 1, run: extended },
+    Case { name: c"owned crng", verdicts: 2, run: owned_crng },
+    Case { name: c"seeded crng, integers", verdicts: 0, run: seeded_crng },
+    Case { name: c"session keys compared", verdicts: 0, run: session_keys },
+];
+
+/// A key that nobody knows.
+fn a_key() -> [u8; 32] {
+    let key = black_box([0x5a; 32]);
+    secret(&key);
+    key
+}
+
+/// A message that nobody knows.
+fn a_message() -> [u8; LONGEST] {
+    let message = black_box([0x33; LONGEST]);
+    secret(&message);
+    message
+}
+
+/// The end of a case: what came of it becomes public, after a branch on it in the leaky twin.
+fn finish<T: ?Sized + AsRef<[u8]>>(leak: bool, result: &T) {
+    let bytes = result.as_ref();
+    if leak && bytes.first().is_some_and(|byte| byte & 1 == 1) {
+        black_box(());
+    }
+    public(bytes);
+}
+
+fn chacha20(leak: bool) {
+    let key = a_key();
+    for len in LENGTHS {
+        let mut buffer = a_message();
+        ChaCha20::from_key(&key, &[3; 12]).apply_keystream(&mut buffer[..len]);
+        finish(leak, &buffer[..len]);
+        ChaCha20::from_key(&key, &[3; 12]).write_keystream(&mut buffer[..len]);
+        finish(leak, &buffer[..len]);
+    }
+}
+
+fn other_streams(leak: bool) {
+    let key = a_key();
+    let mut buffer = a_message();
+    XChaCha20::from_key(&key, &[3; 24]).apply_keystream(&mut buffer[..700]);
+    finish(leak, &buffer[..700]);
+    let mut legacy = ChaCha20Legacy::from_key(&key, &[3; 8]);
+    legacy.seek_to((1 << 38) - 100);
+    legacy.apply_keystream(&mut buffer[..700]);
+    finish(leak, &buffer[..700]);
+    finish(leak, &block(&key, 7, &[3; 12]));
+    finish(leak, &hchacha20(&key, &[3; 16]));
+}
+
+fn poly1305(leak: bool) {
+    let key = a_key();
+    let message = a_message();
+    for len in LENGTHS {
+        finish(leak, &mac(&key, &message[..len]));
+        let mut poly = Poly1305::from_key(&key);
+        for piece in message[..len].chunks(1000) {
+            poly.update(piece);
+        }
+        finish(leak, &poly.finalize());
+    }
+}
+
+fn poly1305_verify(leak: bool) {
+    let message = a_message();
+    let mut poly = Poly1305::from_key(&a_key());
+    poly.update(&message[..100]);
+    black_box(poly.verify(&[7; 16]).is_ok());
+    finish(leak, &message[..100]);
+}
+
+fn seal(leak: bool) {
+    let cipher = ChaCha20Poly1305::from_key(&a_key());
+    let aad = [1; 300];
+    for len in LENGTHS {
+        let mut buffer = a_message();
+        let tag = cipher.seal_in_place(&[3; 12], &aad[..len % 300], &mut buffer[..len]).unwrap();
+        finish(leak, &tag);
+        finish(leak, &buffer[..len]);
+        let (message, mut out) = (a_message(), [0; LONGEST + 16]);
+        let parts = [&message[..len / 3], &message[len / 3..len]];
+        cipher.seal_gather(&[3; 12], &[&aad], &parts, &mut out[..len + 16]).unwrap();
+        finish(leak, &out[..len + 16]);
+    }
+}
+
+fn open(leak: bool) {
+    let cipher = ChaCha20Poly1305::from_key(&a_key());
+    for len in LENGTHS {
+        let mut buffer = [0x33; LONGEST];
+        let tag = cipher.seal_in_place(&[3; 12], &[], &mut buffer[..len]).unwrap();
+        public(&tag);
+        public(&buffer);
+        cipher.open_in_place(&[3; 12], &[], &mut buffer[..len], &tag).unwrap();
+        finish(leak, &buffer[..len]);
+    }
+}
+
+/// Nothing secret comes of it, so the twin branches on the key.
+fn open_a_forgery(leak: bool) {
+    let key = a_key();
+    let cipher = ChaCha20Poly1305::from_key(&key);
+    for len in LENGTHS {
+        let mut out = [0; LONGEST];
+        let forged = [0x44; LONGEST + 16];
+        assert!(cipher.open_into(&[3; 12], &[], &forged[..len + 16], &mut out[..len]).is_err());
+    }
+    finish(leak, &key);
+}
+
+fn extended(leak: bool) {
+    let cipher = XChaCha20Poly1305::from_key(&a_key());
+    let mut buffer = a_message();
+    let tag = cipher.seal_in_place(&[3; 24], &[], &mut buffer[..333]).unwrap();
+    public(&tag);
+    public(&buffer);
+    cipher.open_in_place(&[3; 24], &[], &mut buffer[..333], &tag).unwrap();
+    finish(leak, &buffer[..333]);
+}
+
+/// Gives bytes that nobody knows.
+struct Secrets(u8);
+
+impl EntropySource for Secrets {
+    fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
+        for byte in &mut *dst {
+            self.0 = self.0.wrapping_mul(5).wrapping_add(1);
+            *byte = self.0;
+        }
+        secret(dst);
+        Ok(())
+    }
+}
+
+fn owned_crng(leak: bool) {
+    let mut crng = Crng::builder().source(Secrets(1)).build().unwrap();
+    let mut buffer = [0; LONGEST];
+    for len in LENGTHS {
+        crng.try_fill(&mut buffer[..len]).unwrap();
+        finish(leak, &buffer[..len]);
+    }
+    finish(leak, crng.try_key::<256>().unwrap().as_bytes());
+    crng.reseed().unwrap();
+    finish(leak, crng.try_key::<32>().unwrap().as_bytes());
+}
+
+fn seeded_crng(leak: bool) {
+    let mut crng = SeededCrng::from_seed(a_key());
+    finish(leak, &crng.bytes::<2000>());
+    finish(leak, &crng.u8().to_le_bytes());
+    finish(leak, &crng.u16().to_le_bytes());
+    finish(leak, &crng.u32().to_le_bytes());
+    finish(leak, &crng.u64().to_le_bytes());
+    finish(leak, &crng.u128().to_le_bytes());
+    finish(leak, &[u8::from(crng.bool())]);
+    finish(leak, &crng.split(b"a label").bytes::<32>());
+}
+
+fn session_keys(leak: bool) {
+    let (a, b) = (SessionKey::<256>::from([1; 256]), SessionKey::<256>::from([2; 256]));
+    secret(&a);
+    secret(&b);
+    finish(leak, &[u8::from(black_box(&a) == black_box(&b))]);
+}
+
+unsafe extern "C" {
+    fn printf(format: *const c_char, ...) -> c_int;
+    fn fflush(stream: *mut core::ffi::c_void) -> c_int;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> c_int {
+    if !is_watched() {
+        // SAFETY: a format without arguments.
+        unsafe { printf(c"nobody is watching: run this by .ci/constant-time\n".as_ptr()) };
+        return 2;
+    }
+    let mut failures = 0;
+    for backend in cpu::backends() {
+        let _forced = cpu::force(backend).expect("it is usable");
+        for case in CASES {
+            let before = reports();
+            (case.run)(false);
+            let found = reports() - before;
+            (case.run)(true);
+            let twin = reports() - before - found;
+            let verdict = if found != case.verdicts {
+                c"A SECRET WAS USED"
+            } else if twin <= found {
+                c"THE TWIN'S LEAK WAS NOT SEEN"
+            } else {
+                c"ok"
+            };
+            failures += c_int::from(verdict != c"ok");
+            let format = c"%-10.*s %-26s %3zu reports, %3zu verdicts, %3zu in the leaky twin: %s\n";
+            // SAFETY: the arguments are what the format asks for.
+            unsafe {
+                printf(
+                    format.as_ptr(),
+                    backend.len() as c_int,
+                    backend.as_ptr(),
+                    case.name.as_ptr(),
+                    found,
+                    case.verdicts,
+                    twin,
+                    verdict.as_ptr(),
+                );
+                fflush(core::ptr::null_mut());
+            }
+        }
+    }
+    c_int::from(failures > 0)
+}
