@@ -4,6 +4,7 @@ use core::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap_complete::Shell;
 use keyspring_cli::stream::Cost;
 
 /// The largest session key, 1 GiB: whoever wants more in one piece wants `rand`. It also keeps
@@ -85,6 +86,30 @@ pub(crate) enum Command {
     Info,
     /// Run known answers on every backend that this machine can run.
     Selftest,
+    /// Measure how fast this machine is, in a few seconds.
+    ///
+    /// The time of a call is that of the fastest slices of calls. Cycles are this time by the core's
+    /// clock, which a chain of dependent multiplies tells; they are known on x86-64 alone. The last
+    /// columns say how near that is to what the core's ports allow, where a bound is known, and which
+    /// backends ran.
+    Speed {
+        /// Measure for a fraction of a second, which says less on a machine that is busy.
+        #[arg(long)]
+        quick: bool,
+        /// Print JSON instead of a table.
+        #[arg(long)]
+        json: bool,
+        /// Draw a chart into a new FILE too.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+        /// Replace FILE if it exists.
+        #[arg(long, requires = "svg")]
+        force: bool,
+    },
+    /// Print completions for a shell.
+    Completions { shell: Shell },
+    /// Print the manual page of a command, or of the program, for man to show.
+    Man { command: Option<String> },
 }
 
 const EXIT_CODES: &str = "Exit codes: 0, for keygen and rand also if the reader closes the pipe; \
@@ -129,7 +154,7 @@ pub(crate) enum Format {
 pub(crate) struct Destination {
     /// Write to a new FILE of mode 0600, which appears whole or not at all; - is standard output.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Replace FILE if it exists; write raw bytes to a terminal.
     #[arg(long)]
     pub(crate) force: bool,

@@ -3,16 +3,17 @@
 use keyspring::{cpu, crng};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::print;
 
 pub(crate) fn info() -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
-    print(&format!("keyspring  {version}\n{}\ncrng       {}\n", cpu::report(), crng::mode()))
+    let (report, mode) = (cpu::report(), crng::mode());
+    print(format!("keyspring  {version}\n{report}\ncrng       {mode}\n").as_bytes())
 }
 
 pub(crate) fn self_test() -> Result<(), Failure> {
     let (text, verdict) = judge(cpu::self_test().map(|test| (test.to_string(), test.passed())));
-    let printed = print(&text);
+    let printed = print(text.as_bytes());
     // A wrong answer outranks a closed pipe.
     verdict.and(printed)
 }
@@ -32,10 +33,6 @@ fn judge(tests: impl Iterator<Item = (String, bool)>) -> (String, Result<(), Fai
     }
     let message = "known answers came out wrong: use no key from this machine before you know why";
     (text, Err(Failure::Failed(message.into())))
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    Output::standard()?.write(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! secret     keys and passphrases: from files, from the terminal
 //! output     standard output, or a file that appears whole or not at all
 //! signals    what ends the program early
+//! help       completions for shells, and manual pages
+//! speed      how fast this machine is: table, JSON, chart
 //! machine    what runs here, and whether it computes what it should
 //! failure    why a command ended early, and the exit code that says so
 //! ```
@@ -16,12 +18,14 @@ compile_error!("keyspring-cli is for Unix: it stands on file modes, signals and 
 
 mod args;
 mod failure;
+mod help;
 mod machine;
 mod mint;
 mod output;
 mod seal;
 mod secret;
 mod signals;
+mod speed;
 
 use std::process::ExitCode;
 
@@ -64,6 +68,11 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Open { source, destination } => seal::open(&source, &destination),
         Command::Info => machine::info(),
         Command::Selftest => machine::self_test(),
+        Command::Speed { quick, json, svg, force } => {
+            speed::speed(quick, json, &Destination { out: svg, force })
+        }
+        Command::Completions { shell } => help::completions(shell),
+        Command::Man { command } => help::man(command.as_deref()),
     }
 }
 

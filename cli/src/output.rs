@@ -30,6 +30,11 @@ pub(crate) struct Draft {
     signals: Signals,
 }
 
+/// Writes a text to standard output.
+pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
+    Output::standard()?.write(text)
+}
+
 impl Output {
     /// Sees that there is a place to write to before anything is minted.
     pub(crate) fn open(destination: &Destination) -> Result<Self, Failure> {
@@ -39,7 +44,7 @@ impl Output {
         }
     }
 
-    pub(crate) fn standard() -> Result<Self, Failure> {
+    fn standard() -> Result<Self, Failure> {
         let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(not_written)?;
         Ok(Self::Standard(descriptor.into()))
     }

@@ -39,6 +39,9 @@ fn a_wrong_argument_is_named_and_ends_with_2() {
         ("seal --key-file a --passphrase-file b", "cannot be used with"),
         ("seal --key-file a --argon2-passes 2", "cannot be used with"),
         ("open --argon2-passes 2", "unexpected argument '--argon2-passes'"),
+        ("speed --force", "required arguments were not provided"),
+        ("completions tcsh", "[possible values: bash, elvish, fish, powershell, zsh]"),
+        ("man frobnicate", "keyspring: there is no command of that name"),
         ("info --force", "unexpected argument '--force'"),
         ("selftest all", "unexpected argument 'all'"),
     ] {

@@ -6,6 +6,7 @@ mod keygen;
 mod machine;
 mod pipes;
 mod seal;
+mod speed;
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Sealed files as users meet them; the format itself has its own tests beside.
 
+use core::time::Duration;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -8,6 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 
 use rustix::process::Signal;
+#[cfg(target_os = "linux")]
+use rustix::termios::{LocalModes, tcgetattr};
 use tempfile::{TempDir, tempdir};
 
 use crate::files::{expect_run, is_ignored, kill, names, start};
@@ -381,6 +384,10 @@ fn at_a_terminal(directory: &TempDir, args: &str, lines: &[&str]) -> (Option<i32
     while let Ok(len @ 1..) = terminal.read(&mut buffer) {
         shown += core::str::from_utf8(&buffer[..len]).unwrap();
         if shown.ends_with("Passphrase: ") || shown.ends_with("again: ") {
+            // The prompt comes first, then the echo goes.
+            while tcgetattr(&terminal).unwrap().local_modes.contains(LocalModes::ECHO) {
+                thread::sleep(Duration::from_millis(1));
+            }
             let line = lines.next().expect("a prompt too many");
             terminal.write_all(format!("{line}\n").as_bytes()).unwrap();
         }
