@@ -42,23 +42,25 @@ impl Message<'_> {
     }
 }
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 pub(super) use self::lanes::tags;
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 mod lanes {
+    use core::array::from_fn;
+
     use zeroize::Zeroize;
 
     use super::{Message, padded};
     use crate::poly1305::isa::{Isa, MOST_LANES};
-    use crate::poly1305::lanes26::{Power, TOP, add, carry, forget, multiply, split};
+    use crate::poly1305::lanes::{Power, Radix, multiply, store};
     use crate::poly1305::scalar::{CLAMP, State};
 
     type Blocks = [[u8; 16]];
 
     /// Writes the tags of at most `LANES` messages.
     #[inline(always)]
-    pub(in crate::poly1305) fn tags<I: Isa>(
+    pub(in crate::poly1305) fn tags<I: Isa, R: Radix<I, N>, const N: usize>(
         isa: I,
         messages: &[Message<'_>],
         tags: &mut [[u8; 16]],
@@ -82,8 +84,8 @@ mod lanes {
             })
         };
         let clamped = |half: usize| isa.and(key(half), isa.splat((CLAMP >> (64 * half)) as u64));
-        let key = Power::new(isa, split(isa, clamped(0), clamped(1), zero));
-        let mut h = [zero; 5];
+        let key = Power::new::<I, R>(isa, R::split(isa, clamped(0), clamped(1), zero));
+        let mut h = [zero; N];
         while steps > 0 {
             let mut runs: [&Blocks; MOST_LANES] = [&[]; MOST_LANES];
             let mut run = steps;
@@ -91,11 +93,13 @@ mod lanes {
                 *present = lane.run();
                 run = run.min(present.len());
             }
-            let top = isa.lanes(|lane| if lanes[lane].idle == 0 { TOP } else { 0 });
+            let top = isa.lanes(|lane| if lanes[lane].idle == 0 { R::TOP } else { 0 });
             for i in 0..run {
                 let half = |half: usize| isa.lanes(|lane| word(runs[lane], i, half));
-                h = add(isa, h, split(isa, half(0), half(1), top));
-                h = carry(isa, multiply(isa, forget(isa, h), &key));
+                for (h, m) in h.iter_mut().zip(R::split(isa, half(0), half(1), top)) {
+                    *h = isa.add(*h, m);
+                }
+                h = multiply::<I, R, N>(isa, h, &key);
             }
             for lane in &mut *lanes {
                 lane.advance(run);
@@ -103,14 +107,13 @@ mod lanes {
             steps -= run;
         }
 
-        let mut h =
-            [isa.store(h[0]), isa.store(h[1]), isa.store(h[2]), isa.store(h[3]), isa.store(h[4])];
+        let mut limbs = store(isa, h);
         for (lane, (message, tag)) in messages.iter().zip(tags).enumerate() {
             let mut state = State::new(&[0; 16]);
-            state.set_limbs_26([h[0][lane], h[1][lane], h[2][lane], h[3][lane], h[4][lane]]);
+            state.set_limbs::<N>(from_fn(|limb| limbs[limb][lane]));
             *tag = state.tag(message.key.last_chunk().expect("the other 16"));
         }
-        h.as_flattened_mut().zeroize();
+        limbs.as_flattened_mut().zeroize();
     }
 
     /// The low or the high half of a block.

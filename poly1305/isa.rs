@@ -13,10 +13,10 @@ pub(crate) trait Isa: Copy {
     /// A vector of 64-bit lanes.
     type V: Copy + Zeroize;
 
-    /// How many lanes a vector has.
+    /// How many lanes a vector has: a power of two.
     const LANES: usize;
 
-    /// Which block of a group each lane holds, after [`Isa::load`].
+    /// Which block of a group each lane holds, after [`Isa::load`]; the first lane the first.
     const ORDER: &'static [usize];
 
     /// The same number in every lane.
@@ -31,6 +31,16 @@ pub(crate) trait Isa: Copy {
     ///
     /// If there are fewer blocks.
     fn load(self, blocks: &[[u8; 16]]) -> (Self::V, Self::V);
+
+    /// The same of a group of which only the last blocks are there: zeros stand for the first.
+    #[inline(always)]
+    fn load_last(self, blocks: &[[u8; 16]]) -> (Self::V, Self::V) {
+        let mut group = [[0; 16]; MOST_LANES];
+        group[Self::LANES - blocks.len()..Self::LANES].copy_from_slice(blocks);
+        let halves = self.load(&group);
+        group.as_flattened_mut().zeroize();
+        halves
+    }
 
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
@@ -50,4 +60,13 @@ pub(crate) trait Isa: Copy {
 
     /// What the lanes hold; zeros where there are none.
     fn store(self, v: Self::V) -> [u64; MOST_LANES];
+}
+
+/// Multiplication of 52 by 52 bits.
+pub(crate) trait Multiply52: Isa {
+    /// Adds the low 52 bits of the product of the low 52 bits of each lane.
+    fn add_low(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
+
+    /// Adds the high 52 bits of that product.
+    fn add_high(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
 }

@@ -9,10 +9,16 @@
 
 pub(crate) mod backend;
 pub(crate) mod batch;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 mod isa;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+mod lanes;
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 mod lanes26;
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+mod lanes44;
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+mod powers;
 pub(crate) mod scalar;
 #[cfg(feature = "universal-hash")]
 mod traits;
@@ -26,6 +32,13 @@ pub use universal_hash;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub(crate) use self::backend::Core;
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+pub(crate) use self::powers::Powers;
+
+/// No row needs powers of r.
+#[cfg(not(all(target_pointer_width = "64", any(test, target_arch = "x86_64"))))]
+#[derive(Clone)]
+pub(crate) enum Powers {}
 
 /// The tag does not belong to the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +58,21 @@ pub(crate) struct Accumulator {
     state: scalar::State,
     s: [u8; 16],
     core: Core,
+    /// Once a vector kernel has run.
+    powers: Option<Powers>,
 }
 
 impl Accumulator {
+    #[inline]
     pub(crate) fn new(core: Core, key: &[u8; 32]) -> Self {
         let (r, s) = key.split_first_chunk::<16>().expect("16 of 32 bytes");
-        Self { state: scalar::State::new(r), s: *s.first_chunk().expect("the other 16"), core }
+        let s = *s.first_chunk().expect("the other 16");
+        Self { state: scalar::State::new(r), s, core, powers: None }
     }
 
     #[inline]
     pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
-        self.core.blocks(&mut self.state, blocks);
+        self.core.blocks(&mut self.state, &mut self.powers, blocks);
     }
 
     /// Takes in `bytes` and as many zeros as make whole blocks of them (RFC 8439, section 2.8).
@@ -73,7 +90,8 @@ impl Accumulator {
         &mut self.state
     }
 
-    pub(crate) fn tag(self) -> [u8; 16] {
+    #[inline]
+    pub(crate) fn tag(&self) -> [u8; 16] {
         self.state.tag(&self.s)
     }
 }
@@ -180,7 +198,7 @@ impl Poly1305 {
         if self.held > 0 {
             self.accumulator.state.last(&self.block[..self.held]);
         }
-        self.accumulator.state.tag(&self.accumulator.s)
+        self.accumulator.tag()
     }
 
     /// Checks a tag of the whole message, in a time that does not depend on where it is wrong.
@@ -246,5 +264,9 @@ pub fn mac(key: &[u8; 32], msg: &[u8]) -> [u8; 16] {
     accumulator.tag()
 }
 
+#[cfg(all(test, target_pointer_width = "64"))]
+mod models;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod proof;
 #[cfg(test)]
 mod tests;

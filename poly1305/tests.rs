@@ -8,6 +8,14 @@ use proptest::prelude::*;
 
 use super::backend::TABLE;
 use super::batch::Message;
+#[cfg(target_pointer_width = "64")]
+use super::lanes;
+#[cfg(target_pointer_width = "64")]
+use super::lanes26::Radix26;
+#[cfg(target_pointer_width = "64")]
+use super::lanes44::Radix44;
+#[cfg(target_pointer_width = "64")]
+use super::models::Plain;
 use super::scalar::{radix26, radix64};
 use super::*;
 use crate::cpu::usable;
@@ -32,19 +40,22 @@ fn model(key: &[u8; 32], message: &[u8]) -> [u8; 16] {
 /// One way to the tag of a message.
 struct Way {
     name: &'static str,
-    tag: fn(&[u8; 32], &[u8]) -> [u8; 16],
+    /// Of a message in two pieces, the first of whole blocks.
+    tag: fn(&[u8; 32], [&[u8]; 2]) -> [u8; 16],
 }
 
 macro_rules! radix {
     ($name:literal, $state:ty) => {
         Way {
             name: $name,
-            tag: |key, message| {
-                let (blocks, last) = message.as_chunks();
+            tag: |key, pieces| {
                 let mut state = <$state>::new(key[..16].try_into().unwrap());
-                state.blocks(blocks);
-                if !last.is_empty() {
-                    state.last(last);
+                for piece in pieces {
+                    let (blocks, last) = piece.as_chunks();
+                    state.blocks(blocks);
+                    if !last.is_empty() {
+                        state.last(last);
+                    }
                 }
                 state.tag(key[16..].try_into().unwrap())
             },
@@ -52,24 +63,69 @@ macro_rules! radix {
     };
 }
 
-const RADICES: [Way; 2] =
-    [radix!("radix 2^64", radix64::State), radix!("radix 2^26", radix26::State)];
+/// The vector bodies on lanes that are arrays, so that the widest run everywhere.
+#[cfg(target_pointer_width = "64")]
+macro_rules! lanes {
+    ($name:literal, $radix:ty, $lanes:literal) => {
+        Way {
+            name: $name,
+            tag: |key, pieces| {
+                let mut state = scalar::State::new(key[..16].try_into().unwrap());
+                let mut powers = None;
+                for piece in pieces {
+                    let (blocks, last) = piece.as_chunks();
+                    if !blocks.is_empty() {
+                        lanes::blocks::<_, $radix, _>(
+                            Plain::<$lanes>,
+                            &mut state,
+                            &mut powers,
+                            blocks,
+                        );
+                    }
+                    if !last.is_empty() {
+                        state.last(last);
+                    }
+                }
+                state.tag(key[16..].try_into().unwrap())
+            },
+        }
+    };
+}
 
-/// Checks both radices and every row on a message.
+const WAYS: &[Way] = &[
+    radix!("radix 2^64", radix64::State),
+    radix!("radix 2^26", radix26::State),
+    #[cfg(target_pointer_width = "64")]
+    lanes!("radix 2^44, 8 lanes", Radix44, 8),
+    #[cfg(target_pointer_width = "64")]
+    lanes!("radix 2^26, 8 lanes", Radix26, 8),
+    #[cfg(target_pointer_width = "64")]
+    lanes!("radix 2^26, 4 lanes", Radix26, 4),
+    #[cfg(target_pointer_width = "64")]
+    lanes!("radix 2^26, 2 lanes", Radix26, 2),
+];
+
+/// Checks every way and every row on a message, whole and in two pieces: the second finds an
+/// accumulator, and powers. Returns how often each was run.
 #[track_caller]
-fn check(key: &[u8; 32], message: &[u8]) {
+fn check(key: &[u8; 32], message: &[u8]) -> usize {
     let expected = model(key, message);
-    for way in &RADICES {
-        let tag = (way.tag)(key, message);
-        assert_eq!(tag, expected, "{} length {} key {key:x?}", way.name, message.len());
+    let splits = [0, 16, 256].into_iter().filter(|split| *split <= message.len());
+    for split in splits.clone() {
+        let (first, second) = message.split_at(split);
+        let case = || format!("length {} split {split} key {key:x?}", message.len());
+        for way in WAYS {
+            assert_eq!((way.tag)(key, [first, second]), expected, "{} {}", way.name, case());
+        }
+        let rows = usable(TABLE).map(Core::on);
+        for core in rows.flat_map(|core| [core, core.without_threshold()]) {
+            let mut poly = Poly1305::over(Accumulator::new(core, key));
+            poly.update(first);
+            poly.update(second);
+            assert_eq!(poly.finalize(), expected, "{} {}", core.name(), case());
+        }
     }
-    let rows = usable(TABLE).map(Core::on);
-    for core in rows.flat_map(|core| [core, core.without_threshold()]) {
-        let mut poly = Poly1305::over(Accumulator::new(core, key));
-        poly.update(message);
-        let case = format!("{} length {} key {key:x?}", core.name(), message.len());
-        assert_eq!(poly.finalize(), expected, "{case}");
-    }
+    splits.count()
 }
 
 fn key_of(r: u128) -> [u8; 32] {
@@ -98,7 +154,7 @@ fn limb_edges_give_the_models_tag() {
     // Around p = 2^130 - 5, less the bit above a whole block.
     blocks.extend((0..8).map(|i| u128::MAX - i));
     let counts = (1..=33).chain([63, 64, 65, 80, 128]);
-    let mut cases = 0;
+    let (mut messages, mut cases) = (0, 0);
     for count in counts {
         for r in rs {
             for first in &blocks {
@@ -107,14 +163,15 @@ fn limb_edges_give_the_models_tag() {
                     for _ in 1..count {
                         message.extend(other.to_le_bytes());
                     }
-                    check(&key_of(r), &message);
-                    cases += 1;
+                    messages += 1;
+                    cases += check(&key_of(r), &message);
                 }
             }
         }
     }
-    println!("limb edges: {cases} messages, each on both radices and every row");
-    assert_eq!(cases, 38 * 11 * 14 * 6);
+    println!("limb edges: {messages} messages, {cases} cases for each radix and every row");
+    assert_eq!(messages, 38 * 11 * 14 * 6);
+    assert!(cases >= 2 * messages, "whole, and after 16 bytes at least");
 }
 
 /// With r = 1 the accumulator is the sum of the blocks, and 2^129 - 1 twice is p + 3: the last

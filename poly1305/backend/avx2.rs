@@ -2,41 +2,45 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_loadu_si256, _mm256_mul_epu32,
-    _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi64x, _mm256_slli_epi64, _mm256_srli_epi64,
-    _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
+    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_loadu_si256, _mm256_maskload_epi64,
+    _mm256_mul_epu32, _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi64x, _mm256_slli_epi64,
+    _mm256_srli_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
 use super::{Backend, Batch};
 use crate::cpu::Head;
 use crate::poly1305::batch::{self, Message};
 use crate::poly1305::isa::{Isa, MOST_LANES};
-use crate::poly1305::lanes26;
+use crate::poly1305::lanes26::Radix26;
 use crate::poly1305::scalar::State;
+use crate::poly1305::{Powers, lanes};
 
 cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
     min_blocks: MIN_BLOCKS,
-    least_blocks: Avx2::LANES,
+    min_blocks_cached: MIN_BLOCKS_CACHED,
     blocks,
     batch: Some(Batch { lanes: Avx2::LANES, step_cost: 5, start_cost: 18, tags }),
 };
 
-/// 384 bytes. On Zen 3 (EPYC 7003), the powers of r and the fold cost as much as the scalar code
-/// needs for 16 to 20 blocks; from 24 on the vectors win at every count, whatever goes before the
-/// first group. Linux takes 18 blocks (288 bytes) for its AVX code (Biggers, 2025).
-const MIN_BLOCKS: usize = 24;
+/// 480 bytes. On Zen 3 (EPYC 7003) the powers of r and the fold cost as much as the scalar code needs
+/// for 24 to 29 blocks, by the run. Linux takes 18 blocks (288 bytes) for its AVX code (Biggers, 2025).
+const MIN_BLOCKS: usize = 30;
+
+/// 176 bytes, with the powers there: 8 and 10 blocks cost as much as in the scalar code, 9 more, and
+/// from 11 on all cost less. Linux has no threshold then (`is_base2_26`).
+const MIN_BLOCKS_CACHED: usize = 11;
 
 #[target_feature(enable = "avx2")]
-fn blocks(state: &mut State, blocks: &[[u8; 16]]) {
-    lanes26::blocks(Avx2(()), state, blocks);
+fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
+    lanes::blocks::<_, Radix26, _>(Avx2(()), state, powers, blocks);
 }
 
 #[target_feature(enable = "avx2")]
 fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
-    batch::tags(Avx2(()), messages, tags);
+    batch::tags::<_, Radix26, _>(Avx2(()), messages, tags);
 }
 
 /// The proof that AVX2 may be used: made in the kernels above alone.
@@ -74,6 +78,26 @@ impl Isa for Avx2 {
         let (pairs, _) = blocks.first_chunk::<4>().expect("a group").as_chunks::<2>();
         // SAFETY: a pair has 32 bytes, and the load needs no alignment.
         let load = |i: usize| unsafe { _mm256_loadu_si256(pairs[i].as_ptr().cast::<__m256i>()) };
+        let (a, b) = (load(0), load(1));
+        (avx2!(_mm256_unpacklo_epi64(a, b)), avx2!(_mm256_unpackhi_epi64(a, b)))
+    }
+
+    /// From before the blocks on, but for what lies before them.
+    #[inline(always)]
+    fn load_last(self, blocks: &[[u8; 16]]) -> (__m256i, __m256i) {
+        static MASKS: [i64; 16] = [0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1];
+        let empty = Self::LANES - blocks.len();
+        let start = blocks.as_ptr().wrapping_sub(empty);
+        let masks = &MASKS[8 - 2 * empty..];
+        let load = |i: usize| {
+            let mask: &[i64; 4] = masks[4 * i..].first_chunk().expect("8 words at least");
+            // SAFETY: the array has 32 bytes, and the load needs no alignment.
+            let mask = unsafe { _mm256_loadu_si256(mask.as_ptr().cast::<__m256i>()) };
+            let start = start.wrapping_add(2 * i).cast::<i64>();
+            // SAFETY: of the four blocks that end where `blocks` ends, the mask, made of its
+            // length, leaves out those before it; masked words are not touched.
+            unsafe { _mm256_maskload_epi64(start, mask) }
+        };
         let (a, b) = (load(0), load(1));
         (avx2!(_mm256_unpacklo_epi64(a, b)), avx2!(_mm256_unpackhi_epi64(a, b)))
     }

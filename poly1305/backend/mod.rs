@@ -2,9 +2,11 @@
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod avx2;
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+mod avx512;
 
 use super::batch::Message;
-use super::scalar;
+use super::{Powers, scalar};
 use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::section::{self, Primitive};
 
@@ -14,13 +16,16 @@ pub(crate) struct Backend {
     head: Head,
     /// From how many blocks on the row's kernel costs less than the scalar path.
     min_blocks: usize,
-    /// The fewest blocks that the kernel can take.
-    least_blocks: usize,
-    /// Takes in whole blocks. To call it is safe where `usable()` holds.
-    blocks: unsafe fn(&mut scalar::State, &[[u8; 16]]),
+    /// The same where the powers are there already.
+    min_blocks_cached: usize,
+    blocks: Blocks,
     /// Many messages at once; without it, they go one after the other.
     batch: Option<Batch>,
 }
+
+/// Takes in whole blocks, at least one, and keeps the powers that it computes. To call one is safe
+/// where its row's `usable()` holds.
+type Blocks = unsafe fn(&mut scalar::State, &mut Option<Powers>, &[[u8; 16]]);
 
 /// A kernel that takes a message to a lane.
 #[derive(Debug)]
@@ -44,6 +49,10 @@ impl Row for Backend {
 /// Best first; the last row runs everywhere.
 pub(crate) static TABLE: &[Backend] = &[
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    avx512::IFMA,
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    avx512::ROW,
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     avx2::ROW,
     SCALAR,
 ];
@@ -51,8 +60,8 @@ pub(crate) static TABLE: &[Backend] = &[
 const SCALAR: Backend = Backend {
     head: Head { name: "scalar", level: 0, usable: || true },
     min_blocks: usize::MAX,
-    least_blocks: usize::MAX,
-    blocks: scalar::State::blocks,
+    min_blocks_cached: usize::MAX,
+    blocks: |state, _, blocks| state.blocks(blocks),
     batch: None,
 };
 
@@ -83,7 +92,7 @@ impl Core {
 
     /// The row's kernel wherever it can run.
     pub(crate) fn without_threshold(self) -> Self {
-        Self { min_blocks: self.row.least_blocks, ..self }
+        Self { min_blocks: self.row.min_blocks.min(1), ..self }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -96,18 +105,34 @@ impl Core {
     }
 
     /// Takes in whole blocks, in sections. What is shorter than the threshold is a direct call of
-    /// the scalar code, and so is a short end of a long message.
-    #[inline]
-    pub(crate) fn blocks(self, state: &mut scalar::State, blocks: &[[u8; 16]]) {
-        for blocks in blocks.chunks(section::POLY1305_BYTES / 16) {
-            if blocks.len() < self.min_blocks {
-                section::scalar(Primitive::Poly1305, || state.blocks(blocks));
-            } else {
-                debug_assert!(blocks.len() >= self.row.least_blocks);
+    /// the scalar code.
+    #[inline(always)]
+    pub(crate) fn blocks(
+        self,
+        state: &mut scalar::State,
+        powers: &mut Option<Powers>,
+        blocks: &[[u8; 16]],
+    ) {
+        if powers.is_none() && blocks.len() < self.min_blocks.min(SECTION) {
+            section::scalar(Primitive::Poly1305, || state.blocks(blocks));
+        } else {
+            self.sections(state, powers, blocks);
+        }
+    }
+
+    /// What may be long. A short end of a long message finds the powers there, so its threshold is
+    /// the lower one.
+    #[inline(never)]
+    fn sections(self, state: &mut scalar::State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
+        for blocks in blocks.chunks(SECTION) {
+            let cached = powers.is_some() && blocks.len() >= self.row.min_blocks_cached;
+            if cached || blocks.len() >= self.min_blocks {
                 section::run(Primitive::Poly1305, self.row, TABLE, |row| {
                     // SAFETY: the row was found usable.
-                    unsafe { (row.blocks)(state, blocks) }
+                    unsafe { (row.blocks)(state, powers, blocks) }
                 });
+            } else {
+                section::scalar(Primitive::Poly1305, || state.blocks(blocks));
             }
         }
     }
@@ -147,6 +172,9 @@ impl Core {
     }
 }
 
+/// The blocks of a section.
+const SECTION: usize = section::POLY1305_BYTES / 16;
+
 /// The blocks of the longest message that shares a batch: at four lanes, the batch is a section.
 /// What is longer fills the lanes on its own.
-const MOST_STEPS: usize = section::POLY1305_BYTES / 16 / 4;
+const MOST_STEPS: usize = SECTION / 4;

@@ -27,6 +27,14 @@ impl State {
         Self { h: [0; 3], r: [r as u64, (r >> 64) as u64] }
     }
 
+    /// Any accumulator, also one that no message leads to.
+    #[cfg(test)]
+    pub(crate) fn with_accumulator(r: &[u8; 16], h: [u64; 3]) -> Self {
+        let mut state = Self::new(r);
+        state.h = h;
+        state
+    }
+
     /// Takes in whole blocks.
     #[inline]
     pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
@@ -85,53 +93,62 @@ impl State {
     }
 }
 
-/// The same numbers in five limbs of 26 bits, for the vector bodies.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+/// The same numbers in `N` limbs of 130 / N bits, rounded up, for the vector bodies.
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 impl State {
     /// The accumulator.
     #[inline(always)]
-    pub(crate) fn limbs_26(&self) -> [u32; 5] {
-        limbs_26(self.h)
+    pub(crate) fn limbs<const N: usize>(&self) -> [u64; N] {
+        limbs(self.h)
     }
 
-    /// r, r^2, r^3, ...
+    /// r, r^2, r^3, r^4.
     #[inline(always)]
-    pub(crate) fn powers_26<const N: usize>(&self) -> [[u32; 5]; N] {
+    pub(crate) fn powers<const N: usize>(&self) -> [[u64; N]; 4] {
         let mut power = [self.r[0], self.r[1], 0];
-        let mut powers = [limbs_26(power); N];
-        for limbs in &mut powers[1..] {
+        let mut powers = [limbs(power); 4];
+        for limbs_of_power in &mut powers[1..] {
             power = step(power, self.r, &[0; 16], 0);
-            *limbs = limbs_26(power);
+            *limbs_of_power = limbs(power);
         }
         powers
     }
 
-    /// Sets the accumulator from limbs below 2^32. They are added, never put side by side: a limb
-    /// may reach into the next.
+    /// Sets the accumulator from limbs that reach less than 2^18 times above their bits. They are
+    /// added, never put side by side: a limb may reach into the next.
     #[inline(always)]
-    pub(crate) fn set_limbs_26(&mut self, limbs: [u64; 5]) {
-        let [l0, l1, l2, l3, l4] = limbs.map(u128::from);
-        // Below 2^111.
-        let low = l0 + (l1 << 26) + (l2 << 52) + (l3 << 78);
-        let (low, carry) = low.overflowing_add(l4 << 104);
-        let top = (l4 >> 24) as u64 + u64::from(carry);
+    pub(crate) fn set_limbs<const N: usize>(&mut self, limbs: [u64; N]) {
+        let at = |i: usize| bits(N) * i as u32;
+        // Below 2^124.
+        let mut low = 0;
+        for (i, limb) in limbs[..N - 1].iter().enumerate() {
+            low += u128::from(*limb) << at(i);
+        }
+        let (low, carry) = low.overflowing_add(u128::from(limbs[N - 1]) << at(N - 1));
+        let top = (limbs[N - 1] >> (128 - at(N - 1))) + u64::from(carry);
         // As at the end of a step.
         let (low, carry) = low.overflowing_add(u128::from(5 * (top >> 2)));
         self.h = [low as u64, (low >> 64) as u64, (top & 3) + u64::from(carry)];
     }
 }
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 #[inline(always)]
-fn limbs_26([h0, h1, h2]: [u64; 3]) -> [u32; 5] {
-    const MASK: u64 = (1 << 26) - 1;
-    [
-        (h0 & MASK) as u32,
-        (h0 >> 26 & MASK) as u32,
-        ((h0 >> 52 | h1 << 12) & MASK) as u32,
-        (h1 >> 14 & MASK) as u32,
-        (h1 >> 40 | h2 << 24) as u32,
-    ]
+fn limbs<const N: usize>([h0, h1, h2]: [u64; 3]) -> [u64; N] {
+    let low = u128::from(h1) << 64 | u128::from(h0);
+    let mut limbs = [0; N];
+    for (i, limb) in limbs.iter_mut().enumerate() {
+        *limb = (low >> (bits(N) * i as u32)) as u64 & ((1 << bits(N)) - 1);
+    }
+    // The top one ends at bit 128 of the low words, and goes on with h2.
+    limbs[N - 1] |= h2 << (128 - bits(N) * (N as u32 - 1));
+    limbs
+}
+
+/// The bits of a limb where there are `n`.
+#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+const fn bits(n: usize) -> u32 {
+    130u32.div_ceil(n as u32)
 }
 
 impl Drop for State {

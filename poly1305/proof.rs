@@ -1,0 +1,127 @@
+//! The limb bounds of the vector bodies, proven and not sampled: the bodies run on a token whose
+//! lanes are intervals, from every accumulator, power and message that can come in. A lane that
+//! could overflow, or an operand with too many bits, panics.
+
+use std::println;
+
+use super::batch::{self, Message};
+use super::isa::Isa;
+use super::lanes::{self, Power, Radix, step};
+use super::lanes26::Radix26;
+use super::lanes44::Radix44;
+use super::models::{Bounds, UpTo};
+use super::powers::Powers;
+use super::scalar::State;
+
+/// An accumulator beyond what the scalar code leaves: all limbs full, and 7 at 2^128.
+fn any_state() -> State {
+    State::with_accumulator(&[0xff; 16], [u64::MAX, u64::MAX, 7])
+}
+
+/// The limbs that an accumulator or a power from the scalar code can have.
+fn scalar_limbs<const N: usize>() -> [u64; N] {
+    any_state().limbs()
+}
+
+/// Runs every path of a radix, and returns what its carry leaves at most.
+fn prove<I: Isa<V = UpTo>, R: Radix<I, N>, const N: usize>(isa: I, carried: [u64; N]) {
+    let carries = |limbs: [UpTo; N]| {
+        for (i, (limb, most)) in limbs.iter().zip(carried).enumerate() {
+            assert!(limb.0 <= most, "limb {i} is up to {:#x}, not {most:#x}", limb.0);
+        }
+    };
+    let scalar = scalar_limbs::<N>();
+    let either = core::array::from_fn(|i| carried[i].max(scalar[i]));
+
+    // Powers, from those of the scalar code: what is carried stays below the bound.
+    let mut none = None;
+    let computed = Powers::from_scalar::<I, R, N>(isa, &mut none, [scalar; 4]);
+    for known in [1, 2, 4] {
+        assert_eq!(computed.known, known);
+        for power in &computed.groups[..known] {
+            for i in 0..N {
+                assert!(power[i] <= either[i], "limb {i} of a power of {known}");
+            }
+        }
+        if known < 4 {
+            computed.double::<I, R, N>(isa);
+        }
+    }
+
+    // A step from a carried accumulator leaves a carried one, however many groups it takes.
+    let power = Power::new::<I, R>(isa, either.map(UpTo));
+    let message = [[0xff; 16]; 32];
+    let h = carried.map(UpTo);
+    carries(step::<I, R, N, 1>(isa, h, &mut &message[..], [&power; 1]));
+    if R::TWO_FROM < usize::MAX {
+        carries(step::<I, R, N, 2>(isa, h, &mut &message[..], [&power; 2]));
+    }
+    if R::FOUR_FROM < usize::MAX {
+        carries(step::<I, R, N, 4>(isa, h, &mut &message[..], [&power; 4]));
+    }
+
+    // The whole body: every number of groups, every first group, as many powers as there may be.
+    let message = [[0xff; 16]; 24 * 8];
+    let most_known = if R::FOUR_FROM < usize::MAX { 4 } else { 2 };
+    for known in [1, 2, 4].into_iter().filter(|known| *known <= most_known) {
+        for blocks in 1..=24 * I::LANES {
+            let mut powers = Some(Powers::filled(either, known));
+            lanes::blocks::<I, R, N>(isa, &mut any_state(), &mut powers, &message[..blocks]);
+        }
+    }
+
+    // The batch, where the accumulator has a block on top when it is multiplied.
+    let text = [0xff; 64];
+    let last = [0xff; 16];
+    let message = Message { key: &[0xff; 32], parts: [&text, &text], last };
+    let mut tags = [[0; 16]; 8];
+    batch::tags::<I, R, N>(isa, &[message; 8][..I::LANES], &mut tags[..I::LANES]);
+
+    println!("{} limbs, {} lanes: carried below {carried:#x?}", N, I::LANES);
+}
+
+#[test]
+fn no_lane_overflows() {
+    const M26: u64 = (1 << 26) - 1;
+    const SECOND: u64 = M26 + (1 << 9);
+    prove::<_, Radix26, 5>(Bounds::<2>, [M26, SECOND, M26, M26, SECOND]);
+    prove::<_, Radix26, 5>(Bounds::<4>, [M26, SECOND, M26, M26, SECOND]);
+    prove::<_, Radix26, 5>(Bounds::<8>, [M26, SECOND, M26, M26, SECOND]);
+    const M44: u64 = (1 << 44) - 1;
+    prove::<_, Radix44, 3>(Bounds::<4>, [M44, M44 + (1 << 11), (1 << 42) - 1]);
+    prove::<_, Radix44, 3>(Bounds::<8>, [M44, M44 + (1 << 11), (1 << 42) - 1]);
+}
+
+/// What the proof would say of a carry that is left out.
+#[test]
+#[should_panic(expected = "an operand of more than 32 bits")]
+fn a_missing_carry_is_no_proof() {
+    let isa = Bounds::<4>;
+    let limbs = scalar_limbs::<5>().map(UpTo);
+    let power = Power::new::<_, Radix26>(isa, limbs);
+    let sum = Radix26::add_product(isa, limbs, limbs, &power);
+    Radix26::add_product(isa, sum, sum, &power);
+}
+
+#[test]
+#[should_panic(expected = "an operand of more than 52 bits")]
+fn a_missing_carry_is_no_proof_in_radix_44() {
+    let isa = Bounds::<8>;
+    let limbs = scalar_limbs::<3>().map(UpTo);
+    let power = Power::new::<_, Radix44>(isa, limbs);
+    let sum = Radix44::add_product(isa, Radix44::sum(isa, limbs), limbs, &power);
+    Radix44::add_product(isa, Radix44::sum(isa, limbs), sum[0], &power);
+}
+
+/// So many groups to a carry would be too many.
+#[test]
+#[should_panic(expected = "a lane overflows")]
+fn too_many_products_are_no_proof() {
+    let isa = Bounds::<4>;
+    let limbs = scalar_limbs::<5>().map(UpTo);
+    let power = Power::new::<_, Radix26>(isa, limbs);
+    let mut sum = limbs;
+    for _ in 0..256 {
+        sum = Radix26::add_product(isa, sum, limbs, &power);
+    }
+}
