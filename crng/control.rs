@@ -1,40 +1,11 @@
 //! What the free functions keep between two calls, and how to renew it.
 
-use core::fmt;
-
 use zeroize::Zeroize;
 
-use super::Error;
+use super::{Error, Health, Mode};
 
 #[cfg(all(target_os = "linux", target_has_atomic = "64"))]
 pub(super) use super::thread as local;
-
-/// How the free functions keep two processes from the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mode {
-    /// Output is made ahead, in memory that a fork wipes and that stays out of swap and core dumps
-    /// (`MAP_DROPPABLE`, Linux 6.11 and later).
-    BufferedDroppable,
-    /// Output is made ahead, in memory that a fork wipes and that stays out of core dumps
-    /// (`MADV_WIPEONFORK`, Linux 4.14 and later).
-    BufferedWipe,
-    /// Output is made ahead, on a platform that has no fork.
-    BufferedNoFork,
-    /// Nothing is kept between two calls: each asks the operating system.
-    Direct,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BufferedDroppable => "buffered droppable",
-            Self::BufferedWipe => "buffered wipe",
-            Self::BufferedNoFork => "buffered no fork",
-            Self::Direct => "direct",
-        })
-    }
-}
 
 /// The mode that the free functions work in. It is chosen once, by what the kernel can do and does.
 ///
@@ -124,42 +95,9 @@ pub fn warm_up() -> Result<(), Error> {
     local::fill(&mut bytes).map(|()| bytes.zeroize())
 }
 
-/// How this thread's generator has fared; by [`health`]. None of it is secret.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    pub(super) reseeds: u64,
-    pub(super) refills: u64,
-    pub(super) error: Option<Error>,
-}
-
-impl Health {
-    /// How often new entropy was drawn.
-    #[must_use]
-    pub fn reseeds(&self) -> u64 {
-        self.reseeds
-    }
-
-    /// How often the buffer was filled.
-    #[must_use]
-    pub fn refills(&self) -> u64 {
-        self.refills
-    }
-
-    /// Whether the last attempt to draw new entropy failed: output goes on under the erased key of
-    /// an earlier seed, and the operating system is asked again.
-    #[must_use]
-    pub fn degraded(&self) -> bool {
-        self.error.is_some()
-    }
-
-    /// Why it failed.
-    #[must_use]
-    pub fn last_error(&self) -> Option<Error> {
-        self.error
-    }
-}
-
-/// How this thread's generator has fared so far. In [`Mode::Direct`] there is nothing to tell.
+/// How this thread's generator has fared since the thread began; each thread has its own figures,
+/// and none are kept for a thread that has ended. A child process goes on with those of the thread
+/// that was forked. In [`Mode::Direct`] there is nothing to tell.
 ///
 /// # Examples
 ///
@@ -180,6 +118,10 @@ pub(super) mod local {
     use super::{Error, Health, Mode};
 
     pub(in super::super) use direct::{fill, fill as fill_key};
+
+    pub(in super::super) fn word<const N: usize>() -> Option<[u8; N]> {
+        None
+    }
 
     pub(super) fn mode() -> Mode {
         Mode::Direct

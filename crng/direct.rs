@@ -2,13 +2,16 @@
 
 use zeroize::Zeroize;
 
-use super::{EntropySource, Error, SystemEntropy, seed};
+use super::Error;
+#[cfg(all(feature = "std", feature = "getrandom"))]
+use super::{EntropySource, SystemEntropy, seed};
 use crate::chacha::data::Keystream;
 use crate::chacha::{Core, State};
-use crate::fork::{self, Stamp};
+use crate::fork;
 
 /// Up to this many bytes the operating system's are handed out as they are: one call of it is the
 /// greater part of the cost, and one block of ChaCha20 would only add to it.
+#[cfg(all(feature = "std", feature = "getrandom"))]
 const AS_THEY_ARE: usize = 64;
 
 /// How often a call starts again because the process was forked in the middle of it.
@@ -17,49 +20,72 @@ const TRIES: usize = 3;
 /// The most bytes under one key.
 pub(super) const KEY_BYTES: usize = 1 << 16;
 
+/// Where the tests strike.
+#[cfg(not(all(test, feature = "getrandom", target_os = "linux", target_has_atomic = "64")))]
+#[inline(always)]
+pub(super) fn step() {}
+
+#[cfg(all(test, feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+pub(super) use super::thread::faults::step;
+
 /// Fills `dst`, or leaves it all zero and says why.
+#[cfg(all(feature = "std", feature = "getrandom"))]
 #[cold]
 pub(super) fn fill(dst: &mut [u8]) -> Result<(), Error> {
-    let filled = fill_unique(dst);
+    fill_by(dst, |dst| {
+        // Where a fork can't be noticed, the rest of the bytes must not be known when it comes.
+        if dst.len() <= AS_THEY_ARE || fork::stamp() == fork::Stamp::Unknown {
+            return SystemEntropy.fill(dst);
+        }
+        expand(&mut seed::draw(&mut SystemEntropy)?, dst, || true);
+        Ok(())
+    })
+}
+
+/// Fills `dst` by `draw`, which keeps nothing, or leaves it all zero and says why.
+pub(super) fn fill_by(
+    dst: &mut [u8],
+    mut draw: impl FnMut(&mut [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut filled = Err(Error::SOURCE);
+    for _ in 0..TRIES {
+        let stamp = fork::stamp();
+        step();
+        filled = draw(dst);
+        step();
+        // A fork since the bytes came, in a signal handler, leaves two processes here with the same
+        // ones; the child's stamp is another, and it starts again.
+        if filled.is_err() || fork::stamp() == stamp {
+            break;
+        }
+        filled = Err(Error::SOURCE);
+    }
     if filled.is_err() {
         dst.zeroize();
     }
     filled
 }
 
-fn fill_unique(dst: &mut [u8]) -> Result<(), Error> {
-    for _ in 0..TRIES {
-        let stamp = fork::stamp();
-        if stamp == Stamp::Unknown {
-            break;
-        }
-        if dst.len() <= AS_THEY_ARE {
-            SystemEntropy.fill(dst)?;
-        } else {
-            let mut key = seed::draw(&mut SystemEntropy)?;
-            expand(&mut key, dst, || true);
-        }
-        // A fork since the bytes came, in a signal handler, leaves two processes here with the same
-        // ones; the child's stamp is another, and it starts again.
-        if fork::stamp() == stamp {
-            return Ok(());
-        }
-    }
-    SystemEntropy.fill(dst)
-}
-
-/// Fills `dst` from `key`, which is wiped; every 64 KiB the key is replaced by 32 bytes of the
-/// keystream that nobody sees, and `goes_on` asked whether the rest is still wanted.
-pub(super) fn expand(key: &mut [u8; 32], dst: &mut [u8], mut goes_on: impl FnMut() -> bool) {
+/// Fills `dst` from `key`, which is wiped; every 64 KiB the key is replaced by 32 bytes of block 0,
+/// which nobody sees, and `goes_on` asked whether the rest is still wanted.
+pub(super) fn expand(key: &mut [u8; 32], mut dst: &mut [u8], mut goes_on: impl FnMut() -> bool) {
     let core = Core::new();
     let mut next = [0; 64];
-    for chunk in dst.chunks_mut(KEY_BYTES) {
+    loop {
         let state = State::with_nonce_96(key, &[0; 12], 0, 10);
-        core.run(&state, 0, Some(&mut next), Keystream(chunk));
+        if dst.len() <= KEY_BYTES {
+            // No key is needed after it, and whole passes are left whole.
+            core.run(&state, 1, None, Keystream(dst));
+            goes_on();
+            break;
+        }
+        let (head, rest) = dst.split_at_mut(KEY_BYTES);
+        core.run(&state, 0, Some(&mut next), Keystream(head));
         key.copy_from_slice(&next[..32]);
         if !goes_on() {
             break;
         }
+        dst = rest;
     }
     next.as_mut_slice().zeroize();
     key.as_mut_slice().zeroize();

@@ -1,20 +1,24 @@
 //! Forks, losses and signal handlers at every step of a thread's generator, and entropy that fails.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
 use std::vec::Vec;
 
-use super::super::{EntropySource, direct, health};
+use super::super::page::now;
+use super::super::paged::{
+    EPOCH, Memory, REFILLS, RESEED_BYTES, RESEED_NS, RETRY_NS, SHORT_LIVED_NS,
+};
+use super::super::{Crng, EntropySource, Policy, direct, health};
 use super::*;
 
 /// What happens at a step.
 type Strike = fn();
 
-/// What stands for the operating system's entropy.
-type Source = fn(&mut [u8; 32]) -> Result<(), Error>;
+/// How the operating system's entropy is stood for.
+type Fill = fn(&mut [u8]) -> Result<(), Error>;
 
 std::thread_local! {
     /// After how many more steps, and what.
@@ -26,11 +30,14 @@ std::thread_local! {
     /// What the strike drew itself.
     static DRAWN: Cell<[u8; 32]> = const { Cell::new([0; 32]) };
 
-    static SOURCE: Cell<Source> =
-        const { Cell::new(|bytes| SystemEntropy.fill(bytes)) };
+    /// An owned generator's memory, and the page in it.
+    static OWNED: RefCell<Memory> = RefCell::new(Memory::new());
+    static OWNED_PAGE: Cell<Option<Page>> = const { Cell::new(None) };
+
+    static SOURCE: Cell<Fill> = const { Cell::new(|bytes| SystemEntropy.fill(bytes)) };
 }
 
-pub(super) fn step() {
+pub(in super::super) fn step() {
     match STRIKE.take() {
         Some((0, strike)) => strike(),
         Some((steps, strike)) => STRIKE.set(Some((steps - 1, strike))),
@@ -38,16 +45,13 @@ pub(super) fn step() {
     }
 }
 
-pub(super) fn entropy() -> Result<[u8; 32], Error> {
-    struct Mock;
+/// What stands for the operating system's entropy.
+pub(super) struct Source;
 
-    impl EntropySource for Mock {
-        fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
-            SOURCE.get()(dst.try_into().expect("32 bytes"))
-        }
+impl EntropySource for Source {
+    fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
+        SOURCE.get()(dst)
     }
-
-    draw(&mut Mock)
 }
 
 fn page() -> Page {
@@ -65,12 +69,15 @@ fn fork() {
     FORKED.set(Some(unsafe { libc::fork() }));
 }
 
-/// Has the kernel drop the page, if it can; else does what it would do.
+/// Has the kernel drop the pages, as it may at any time.
 fn lose() {
-    let page = page();
+    [Some(page()), OWNED_PAGE.get()].into_iter().flatten().for_each(lose_page);
+}
+
+fn lose_page(page: Page) {
     // SAFETY: the advice is for one page of a slab, whose contents may be lost at any time.
-    unsafe { libc::madvise(page.as_ptr().cast(), 4096, libc::MADV_PAGEOUT) };
-    page.wipe();
+    let lost = unsafe { libc::madvise(page.as_ptr().cast(), 4096, libc::MADV_DONTNEED) };
+    assert_eq!(lost, 0, "the page is still there");
 }
 
 fn lose_and_draw() {
@@ -90,8 +97,12 @@ fn reseed_in_a_handler() {
 
 fn restore_in_a_handler() {
     // Like `on_restore`, which would reach into the tests that run beside this one.
-    LOCAL.with(|local| local.restores.set(u64::MAX));
+    LOCAL.with(|local| local.slot.set(local.slot.get().map(Slot::before_a_restore)));
     draw_in_a_handler();
+}
+
+fn left() -> usize {
+    LOCAL.with(|local| local.left.get())
 }
 
 fn take(len: usize) {
@@ -103,7 +114,7 @@ fn leave(rest: usize) {
     if page().stamp() == 0 {
         take(1);
     }
-    while (page().end() - page().position()) as usize > rest {
+    while left() > rest {
         take(1);
     }
 }
@@ -139,17 +150,65 @@ const BEFORE: [(&str, fn()); 8] = [
 
 type Draw = fn(&mut [u8]) -> Result<(), Error>;
 
-const DRAWS: [(&str, usize, Draw); 5] = [
+const DRAWS: [(&str, usize, Draw); 6] = [
     ("16 bytes", 16, |dst| fill(dst)),
     ("key of 256", 256, |dst| fill_key(dst)),
-    ("511 bytes", 511, |dst| fill(dst)),
-    ("512 bytes", 512, |dst| fill(dst)),
+    ("a word", 16, |dst| {
+        let word: [u8; 16] = word().unwrap_or_else(|| {
+            let mut word = [0; 16];
+            fill(&mut word).map(|()| word).expect("there is entropy")
+        });
+        dst.copy_from_slice(&word);
+        Ok(())
+    }),
+    ("1023 bytes", 1023, |dst| fill(dst)),
+    ("1024 bytes", 1024, |dst| fill(dst)),
     ("2 stretches", direct::KEY_BYTES + 512, |dst| fill(dst)),
+];
+
+fn draw_owned(dst: &mut [u8]) -> Result<(), Error> {
+    OWNED.with_borrow_mut(|memory| memory.fill(&mut Source, b"label", dst).expect("a page"))
+}
+
+fn draw_strictly(dst: &mut [u8]) -> Result<(), Error> {
+    Crng::builder().source(Source).policy(Policy::Strict).build()?.try_fill(dst)
+}
+
+/// Leaves `rest` bytes in the buffer of the owned generator.
+fn leave_owned(rest: usize) -> Page {
+    for _ in rest..480 {
+        draw_owned(&mut [0]).expect("there is entropy");
+    }
+    let page = OWNED.with_borrow_mut(Memory::page).expect("a page");
+    OWNED_PAGE.set(Some(page));
+    page
+}
+
+const BEFORE_OWNED: [(&str, fn()); 5] = [
+    ("first call", || _ = leave_owned(480)),
+    ("buffer full", || _ = leave_owned(479)),
+    ("one byte left", || _ = leave_owned(1)),
+    ("seed of 60 seconds", || {
+        leave_owned(5).set_seeded_at(now().wrapping_sub(RESEED_NS));
+    }),
+    ("seed of a mebibyte", || leave_owned(5).set_bytes_since(RESEED_BYTES)),
+];
+
+const DRAWS_OWNED: [(&str, usize, Draw); 4] = [
+    ("owned, 16 bytes", 16, draw_owned),
+    ("owned, 500 bytes", 500, draw_owned),
+    ("owned, 2 stretches", direct::KEY_BYTES + 512, draw_owned),
+    ("strict, 256 bytes", 256, draw_strictly),
 ];
 
 /// One strike at one step: what each process has drawn then and next. `None` if the call has not as
 /// many steps.
-fn struck(before: fn(), len: usize, draw: Draw, strike: Strike, steps: u32) -> Option<Vec<u8>> {
+fn struck(
+    before: fn(),
+    (len, draw, next): (usize, Draw, Draw),
+    strike: Strike,
+    steps: u32,
+) -> Option<Vec<u8>> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for two descriptors.
     assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
@@ -162,7 +221,7 @@ fn struck(before: fn(), len: usize, draw: Draw, strike: Strike, steps: u32) -> O
     STRIKE.set(Some((steps, strike)));
     let drawn = draw(&mut bytes[..len]);
     let reached = STRIKE.take().is_none();
-    let next = fill(&mut bytes[len..]);
+    let next = next(&mut bytes[len..]);
     if FORKED.get() == Some(0) {
         let written = drawn.is_ok() && next.is_ok() && writer.write_all(&bytes).is_ok();
         // SAFETY: the child ends here, without running what is the parent's.
@@ -183,15 +242,20 @@ fn struck(before: fn(), len: usize, draw: Draw, strike: Strike, steps: u32) -> O
     reached.then_some(bytes)
 }
 
-#[test]
-fn a_strike_at_any_step_leaves_no_bytes_twice_and_no_zeros() {
+/// Every strike at every step of every draw, in every state. The number of cells and of strikes.
+fn strike_everywhere(
+    befores: &[(&str, fn())],
+    draws: &[(&str, usize, Draw)],
+    next: Draw,
+) -> (u32, u32) {
     let (mut cells, mut steps_of_all) = (0, 0);
-    for (before, prepare) in BEFORE {
-        for (drawn, len, draw) in DRAWS {
+    for &(before, prepare) in befores {
+        for &(drawn, len, draw) in draws {
             for (what, strike) in STRIKES {
                 cells += 1;
                 for steps in 0.. {
-                    let run = on_a_thread(move || struck(prepare, len, draw, strike, steps));
+                    let call = (len, draw, next);
+                    let run = on_a_thread(move || struck(prepare, call, strike, steps));
                     let Some(bytes) = run else { break };
                     steps_of_all += 1;
                     let (pieces, _) = bytes.as_chunks::<16>();
@@ -204,7 +268,51 @@ fn a_strike_at_any_step_leaves_no_bytes_twice_and_no_zeros() {
         }
     }
     std::println!("{cells} cells, {steps_of_all} strikes");
-    assert!(cells == 240 && steps_of_all > 2000, "{cells} cells, {steps_of_all} strikes");
+    (cells, steps_of_all)
+}
+
+#[test]
+fn a_strike_at_any_step_leaves_no_bytes_twice_and_no_zeros() {
+    let (cells, strikes) = strike_everywhere(&BEFORE, &DRAWS, fill);
+    assert!(cells == 288 && strikes > 2000, "{cells} cells, {strikes} strikes");
+}
+
+#[test]
+fn a_strike_at_any_step_of_an_owned_generator_leaves_no_bytes_twice_and_no_zeros() {
+    let (cells, strikes) = strike_everywhere(&BEFORE_OWNED, &DRAWS_OWNED, draw_owned);
+    assert!(cells == 120 && strikes > 1000, "{cells} cells, {strikes} strikes");
+}
+
+#[test]
+fn pages_lost_from_another_thread_give_no_bytes_twice_and_no_zeros() {
+    on_a_thread(|| {
+        take(1);
+        let (page, done) = (page(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    lose_page(page);
+                    std::thread::yield_now();
+                }
+            });
+            let mut drawn = HashSet::new();
+            for len in [16, 256, 1500].into_iter().cycle().take(1_000_000) {
+                if health().reseeds() > 100 {
+                    break;
+                }
+                std::thread::yield_now();
+                let mut bytes = std::vec![0; len];
+                fill(&mut bytes).expect("there is entropy");
+                let last = *bytes.last_chunk::<16>().expect("as many");
+                assert!(
+                    last != [0; 16] && drawn.insert(last),
+                    "{len} bytes: zeros, or bytes twice"
+                );
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert!(health().reseeds() > 100, "the losses were not seen");
+    });
 }
 
 #[test]
@@ -212,8 +320,9 @@ fn what_is_handed_out_is_zero_in_the_page() {
     on_a_thread(|| {
         take(100);
         let bytes = contents(page());
-        assert!(bytes[96..196].iter().all(|byte| *byte == 0));
-        assert!(bytes[196..].iter().any(|byte| *byte != 0));
+        let (taken, rest) = bytes[4096 - 64 * REFILLS[0] + 32..].split_at(100);
+        assert!(taken.iter().all(|byte| *byte == 0));
+        assert!(rest.iter().any(|byte| *byte != 0));
     });
 }
 
@@ -250,17 +359,18 @@ fn a_refill_erases_the_old_key() {
 #[test]
 fn refills_grow_under_demand() {
     on_a_thread(|| {
-        let mut ends = Vec::new();
+        let mut lengths = Vec::new();
         for _ in 0..4 {
             take(1);
-            ends.push(page().end());
+            lengths.push(left() + 1);
             leave(0);
         }
-        assert_eq!(ends, [5, 17, 62, 62].map(|blocks| 64 * blocks - 32));
+        let [first, second, most] = REFILLS;
+        assert_eq!(lengths, [first, second, most, most].map(|blocks| 64 * blocks - 32));
         leave(0);
         page().set_refilled_at(now().wrapping_sub(2 * SHORT_LIVED_NS));
         take(1);
-        assert_eq!(page().end(), 64 * 5 - 32);
+        assert_eq!(left() + 1, 64 * first - 32);
     });
 }
 
@@ -278,10 +388,11 @@ fn a_seed_lasts_a_minute_and_a_mebibyte() {
         fill_key(&mut [0; 16]).expect("there is entropy");
         assert_eq!(health().reseeds(), 2);
         page().set_bytes_since(RESEED_BYTES);
-        take((page().end() - page().position()) as usize);
+        leave(0);
         assert_eq!(health().reseeds(), 2);
         take(1);
-        assert_eq!((health().reseeds(), page().bytes_since()), (3, 288));
+        assert_eq!(health().reseeds(), 3);
+        assert!(page().bytes_since() < RESEED_BYTES);
     });
 }
 
@@ -307,7 +418,7 @@ fn a_request_for_new_entropy_is_met_at_the_next_call() {
     });
 }
 
-const FAULTY: [(Source, Error); 3] = [
+const FAULTY: [(Fill, Error); 3] = [
     (|_| Err(Error::SOURCE), Error::SOURCE),
     (
         |bytes| {

@@ -1,5 +1,6 @@
 //! The free functions: what is drawn by every thread of a program.
 
+use core::convert::Infallible;
 use core::mem::MaybeUninit;
 use core::ops::RangeBounds;
 use std::vec::Vec;
@@ -184,6 +185,20 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// A few bytes, in registers.
+#[inline(always)]
+#[track_caller]
+fn word<const N: usize>() -> [u8; N] {
+    local::word().unwrap_or_else(word_slowly)
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn word_slowly<const N: usize>() -> [u8; N] {
+    bytes()
+}
+
 macro_rules! integers {
     ($($int:ident)*) => {$(
         #[doc = concat!("A random `", stringify!($int), "`, each with the same probability.")]
@@ -201,7 +216,7 @@ macro_rules! integers {
         #[inline]
         #[track_caller]
         pub fn $int() -> $int {
-            $int::from_ne_bytes(bytes())
+            $int::from_ne_bytes(word())
         }
     )*};
 }
@@ -230,9 +245,11 @@ pub fn bool() -> bool {
 struct Local;
 
 impl Words for Local {
+    type Error = Infallible;
+
     #[inline(always)]
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        bytes()
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Infallible> {
+        Ok(word())
     }
 }
 
@@ -251,7 +268,8 @@ impl Words for Local {
 #[inline]
 #[track_caller]
 pub fn below(bound: u64) -> u64 {
-    uniform::below(&mut Local, bound)
+    let Ok(number) = uniform::below(&mut Local, bound);
+    number
 }
 
 /// A number in `range`, each with exactly the same probability.
@@ -273,7 +291,8 @@ pub fn below(bound: u64) -> u64 {
 #[inline]
 #[track_caller]
 pub fn range<T: Uniform>(range: impl RangeBounds<T>) -> T {
-    uniform::range(&mut Local, range)
+    let Ok(number) = uniform::range(&mut Local, range);
+    number
 }
 
 /// Brings `slice` into an order drawn from all with exactly the same probability (Fisher and Yates,
@@ -293,7 +312,7 @@ pub fn range<T: Uniform>(range: impl RangeBounds<T>) -> T {
 /// ```
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) {
-    uniform::shuffle(&mut Local, slice);
+    let Ok(()) = uniform::shuffle(&mut Local, slice);
 }
 
 /// The free functions as a generator of the `rand_core` traits, by [`thread`].

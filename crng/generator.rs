@@ -55,28 +55,12 @@ impl<const OUTPUT: usize> Generator<OUTPUT> {
         taken.zeroize();
         self.position += dst.len();
     }
-
-    /// Mixes new key material in: `key = f(key)`, and what was in the buffer is wiped.
-    pub(super) fn rekey(&mut self, f: impl FnOnce(&[u8; 32]) -> [u8; 32]) {
-        self.key = f(&self.key);
-        self.wipe_buffer();
-    }
-
-    fn wipe_buffer(&mut self) {
-        self.buffer.as_mut_slice().zeroize();
-        self.position = OUTPUT;
-    }
-
-    /// Wipes everything. The key is all zero then, and the owner must not use it.
-    pub(super) fn wipe(&mut self) {
-        self.key.as_mut_slice().zeroize();
-        self.wipe_buffer();
-    }
 }
 
 impl<const OUTPUT: usize> Drop for Generator<OUTPUT> {
     fn drop(&mut self) {
-        self.wipe();
+        self.key.as_mut_slice().zeroize();
+        self.buffer.as_mut_slice().zeroize();
     }
 }
 
@@ -115,17 +99,5 @@ mod tests {
         let key = generator.key;
         generator.fill(&mut [0; 992]);
         assert_ne!(generator.key, key);
-    }
-
-    #[test]
-    fn a_new_key_wipes_what_the_old_one_made() {
-        let mut generator = Generator::<992>::new([7; 32]);
-        generator.fill(&mut [0; 1]);
-        generator.rekey(|_| [8; 32]);
-        assert_eq!(generator.buffer, [0; 992]);
-        let (mut a, mut b) = ([0; 16], [0; 16]);
-        generator.fill(&mut a);
-        Generator::<992>::new([8; 32]).fill(&mut b);
-        assert_eq!(a, b);
     }
 }

@@ -23,9 +23,19 @@
 //! its own. It follows the shape of DRG.3 and is not certified.
 #![doc = include_str!("DESIGN.md")]
 
+mod direct;
 mod error;
 mod generator;
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64", target_arch = "x86_64"))]
+mod hardware;
+mod health;
 mod owned;
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
+mod page;
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
+mod paged;
+#[cfg(any(test, not(all(feature = "std", target_os = "linux", target_has_atomic = "64"))))]
+mod plain;
 mod seed;
 mod seeded;
 mod session_key;
@@ -36,24 +46,19 @@ mod uniform;
 #[cfg(all(feature = "std", feature = "getrandom"))]
 mod control;
 #[cfg(all(feature = "std", feature = "getrandom"))]
-mod direct;
-#[cfg(all(feature = "std", feature = "getrandom"))]
 mod free;
-#[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
-mod page;
 #[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
 mod thread;
 
 #[cfg(all(feature = "std", feature = "getrandom"))]
-pub use self::control::{
-    Health, Mode, add_entropy, health, mode, on_restore, reseed, reseed_all, warm_up,
-};
+pub use self::control::{add_entropy, health, mode, on_restore, reseed, reseed_all, warm_up};
 pub use self::error::Error;
 #[cfg(all(feature = "std", feature = "getrandom"))]
 pub use self::free::{
     ThreadCrng, below, bool, bytes, fill, fill_keys, fill_uninit, key, keys, range, session_key,
     shuffle, thread, try_fill, u8, u16, u32, u64, u128,
 };
+pub use self::health::{Health, Mode};
 pub use self::owned::{Builder, Crng, Policy};
 pub use self::seed::{EntropySource, SystemEntropy};
 pub use self::seeded::SeededCrng;

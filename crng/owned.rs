@@ -2,23 +2,20 @@
 
 use core::fmt;
 
+use core::ops::RangeBounds;
+
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::generator::Generator;
+use super::direct::{expand, fill_by};
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
+use super::paged::Memory;
+#[cfg(not(all(feature = "std", target_os = "linux", target_has_atomic = "64")))]
+use super::plain::Memory;
 use super::seed::{draw, extract};
-use super::{EntropySource, Error, SessionKey, SystemEntropy};
-use crate::fork::{self, Stamp};
+use super::uniform::{self, Uniform, Words};
+use super::{EntropySource, Error, Health, SessionKey, SystemEntropy};
 
-/// The output of 17 blocks: four session keys of 256 bytes and what is left.
-const OUTPUT: usize = 64 * 17 - 32;
-
-/// The bytes after which a generator draws new entropy.
-const RESEED_BYTES: u64 = 1 << 20;
-
-/// How often a call starts again because the process was forked in the middle of it.
-const TRIES: usize = 3;
-
-/// What heads the input of the extractor, padded to 32 bytes.
+/// What heads the input of the extractor, before the personalization's hash.
 const LABEL: [u8; 32] = *b"keyspring/v1/crng\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// How much a generator may keep between two calls.
@@ -36,9 +33,9 @@ const LABEL: [u8; 32] = *b"keyspring/v1/crng\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Output is made ahead. New entropy is drawn after 1 MiB; if the source fails then, output
-    /// goes on from the erased key and the source is asked again at each call. A forked process
-    /// draws entropy of its own, and its first call fails if the source does.
+    /// Output is made ahead. New entropy is drawn after 1 MiB, and on Linux after 60 seconds; if the
+    /// source fails then, output goes on from the erased key and the source is asked again. A forked
+    /// process draws entropy of its own, and its first call fails if the source does.
     #[default]
     Standard,
     /// New entropy is drawn for every call, and its failure is the call's.
@@ -49,11 +46,14 @@ pub enum Policy {
 ///
 /// # Security
 ///
-/// It is not `Clone`, since two copies would give the same bytes. With `std` on Linux, a fork is
-/// noticed by the next call and by the one it interrupts; on platforms that have no fork there is
-/// nothing to notice; elsewhere every call draws new entropy. Without `std` nothing is noticed: the
-/// owner must see to it that the state is never copied, by a fork, a snapshot or a clone of the
-/// machine, or take [`Policy::Strict`].
+/// It is not `Clone`, since two copies would give the same bytes. With `std` on Linux, its state lies
+/// in a page of its own that the kernel wipes in a forked child, which draws entropy of its own; where
+/// it can't, and on other platforms that have a fork, every call draws new entropy. Without `std`
+/// nothing is noticed: the owner must see to it that the state is never copied, by a fork, a snapshot
+/// or a clone of the machine, or take [`Policy::Strict`].
+///
+/// A source that panics leaves it unseeded, and the next call asks again. The state of the source
+/// itself is the owner's to care for: a fork copies it.
 ///
 /// # Examples
 ///
@@ -70,13 +70,9 @@ pub enum Policy {
 pub struct Crng<E = SystemEntropy> {
     source: E,
     policy: Policy,
-    /// The personalization's hash, which goes into every seed.
-    personalization: [u8; 32],
-    generator: Generator<OUTPUT>,
-    /// What [`fork::stamp`] said when entropy was drawn last; `None` before the first time, and
-    /// while the source is being asked because the old state must not be used.
-    seeded: Option<Stamp>,
-    bytes_since: u64,
+    /// What heads the input of the extractor: [`LABEL`] and the personalization's hash.
+    label: [u8; 64],
+    memory: Memory,
 }
 
 impl Crng {
@@ -104,12 +100,13 @@ impl<E: EntropySource> Crng<E> {
     /// # Errors
     ///
     /// [`Error`] if entropy is needed and the source fails; `dst` is all zero then.
+    #[inline]
     pub fn try_fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
-        let filled = self.try_fill_unique(dst);
-        if filled.is_err() {
-            dst.zeroize();
-        }
-        filled
+        let kept = match self.policy {
+            Policy::Standard => self.memory.fill(&mut self.source, &self.label, dst),
+            Policy::Strict => None,
+        };
+        kept.unwrap_or_else(|| self.fill_directly(dst))
     }
 
     /// Mints a key.
@@ -133,11 +130,102 @@ impl<E: EntropySource> Crng<E> {
         Ok(key)
     }
 
+    /// Mints keys in place, over whatever they were before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails; the keys are all zero then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// use keyspring::crng::{Crng, SessionKey};
+    ///
+    /// let mut keys = [const { SessionKey::<32>::zeroed() }; 4];
+    /// Crng::new()?.try_fill_keys(&mut keys)?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
+    pub fn try_fill_keys<const N: usize>(
+        &mut self,
+        keys: &mut [SessionKey<N>],
+    ) -> Result<(), Error> {
+        self.try_fill(SessionKey::as_mut_bytes_of_all(keys))
+    }
+
+    /// `N` random bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails.
+    #[inline]
+    pub fn try_bytes<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut bytes = [0; N];
+        self.try_fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A random truth value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails.
+    pub fn try_bool(&mut self) -> Result<bool, Error> {
+        Ok(self.try_u8()? & 1 == 1)
+    }
+
+    /// A number below `bound`, each with exactly the same probability.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails.
+    ///
+    /// # Panics
+    ///
+    /// If `bound` is 0.
+    pub fn try_below(&mut self, bound: u64) -> Result<u64, Error> {
+        uniform::below(self, bound)
+    }
+
+    /// A number in `range`, each with exactly the same probability.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails.
+    ///
+    /// # Panics
+    ///
+    /// If the range is empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let roll: u8 = keyspring::crng::Crng::new()?.try_range(1..=6)?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
+    pub fn try_range<T: Uniform>(&mut self, range: impl RangeBounds<T>) -> Result<T, Error> {
+        uniform::range(self, range)
+    }
+
+    /// Brings `slice` into an order drawn from all with exactly the same probability (Fisher and
+    /// Yates, 1938).
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if entropy is needed and the source fails; the slice is in another order then, but
+    /// complete.
+    pub fn try_shuffle<T>(&mut self, slice: &mut [T]) -> Result<(), Error> {
+        uniform::shuffle(self, slice)
+    }
+
     /// Draws new entropy now.
     ///
     /// # Errors
     ///
-    /// [`Error`] if the source fails; the state is as it was.
+    /// [`Error`] if the source fails; what has been seeded before goes on.
     ///
     /// # Examples
     ///
@@ -149,43 +237,56 @@ impl<E: EntropySource> Crng<E> {
     /// # Ok::<(), keyspring::crng::Error>(())
     /// ```
     pub fn reseed(&mut self) -> Result<(), Error> {
-        let stamp = fork::stamp();
-        let mut entropy = draw(&mut self.source)?;
-        self.generator.rekey(|key| extract(key, &[&LABEL, &entropy, &self.personalization]));
-        entropy.as_mut_slice().zeroize();
-        (self.seeded, self.bytes_since) = (Some(stamp), 0);
-        Ok(())
+        let kept = match self.policy {
+            Policy::Standard => self.memory.reseed(&mut self.source, &self.label),
+            Policy::Strict => None,
+        };
+        kept.unwrap_or_else(|| draw(&mut self.source).map(|mut bytes| bytes.zeroize()))
     }
 
-    fn try_fill_unique(&mut self, dst: &mut [u8]) -> Result<(), Error> {
-        for _ in 0..TRIES {
-            self.prepare()?;
-            self.generator.fill(dst);
-            self.bytes_since = self.bytes_since.saturating_add(dst.len() as u64);
-            // A fork in the middle of the call leaves two processes here with the same bytes; the
-            // child's stamp is another, and it starts again.
-            if self.seeded == Some(fork::stamp()) {
-                return Ok(());
+    /// Keeps nothing between two calls.
+    #[cold]
+    fn fill_directly(&mut self, dst: &mut [u8]) -> Result<(), Error> {
+        fill_by(dst, |dst| {
+            let mut entropy = draw(&mut self.source)?;
+            expand(&mut extract(&[0; 32], &[&self.label, &entropy]), dst, || true);
+            entropy.as_mut_slice().zeroize();
+            Ok(())
+        })
+    }
+}
+
+macro_rules! integers {
+    ($($name:ident $int:ident)*) => {
+        impl<E: EntropySource> Crng<E> {$(
+            #[doc = concat!("A random `", stringify!($int), "`, each with the same probability.")]
+            ///
+            /// # Errors
+            ///
+            /// [`Error`] if entropy is needed and the source fails.
+            #[inline]
+            pub fn $name(&mut self) -> Result<$int, Error> {
+                self.try_bytes().map($int::from_le_bytes)
             }
-        }
-        Err(Error::SOURCE)
-    }
+        )*}
+    };
+}
 
-    /// Sees to it that the state is this process's own and fresh enough.
-    fn prepare(&mut self) -> Result<(), Error> {
-        let stamp = fork::stamp();
-        let own = self.seeded == Some(stamp) && stamp != Stamp::Unknown;
-        if !own || self.policy == Policy::Strict {
-            // Should the source fail or panic, the state counts as unseeded.
-            self.seeded = None;
-            return self.reseed();
-        }
-        if self.bytes_since >= RESEED_BYTES {
-            // A failure is not the call's: the key is erased and sound, and the next call tries
-            // again.
-            let _ = self.reseed();
-        }
-        Ok(())
+integers!(try_u8 u8 try_u16 u16 try_u32 u32 try_u64 u64 try_u128 u128);
+
+impl<E: EntropySource> Words for Crng<E> {
+    type Error = Error;
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        self.try_bytes()
+    }
+}
+
+impl<E> Crng<E> {
+    /// How this generator has fared. Under [`Policy::Strict`] there is nothing to tell.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.memory.health
     }
 }
 
@@ -259,14 +360,11 @@ impl<E: EntropySource> Builder<E> {
     ///
     /// [`Error`] if the source fails or gives 32 equal bytes.
     pub fn build(self) -> Result<Crng<E>, Error> {
-        let mut crng = Crng {
-            source: self.source,
-            policy: self.policy,
-            personalization: self.personalization,
-            generator: Generator::new([0; 32]),
-            seeded: None,
-            bytes_since: 0,
-        };
+        let mut label = [0; 64];
+        label[..32].copy_from_slice(&LABEL);
+        label[32..].copy_from_slice(&self.personalization);
+        let (source, policy, memory) = (self.source, self.policy, Memory::new());
+        let mut crng = Crng { source, policy, label, memory };
         crng.reseed()?;
         Ok(crng)
     }
@@ -277,10 +375,11 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::fork::{self, Stamp};
 
     /// Counts what it is asked for, and fails when told to.
     struct Mock {
-        draws: u8,
+        draws: u32,
         fails: bool,
         panics: bool,
     }
@@ -294,13 +393,13 @@ mod tests {
             }
             self.draws += 1;
             for (i, byte) in dst.iter_mut().enumerate() {
-                *byte = self.draws.wrapping_mul(31).wrapping_add(i as u8);
+                *byte = (self.draws * 31 + i as u32) as u8;
             }
             Ok(())
         }
     }
 
-    /// Where a fork can't be noticed, under an emulator for one, every call must draw.
+    /// Where the kernel does not wipe pages, under an emulator for one, every call must draw.
     fn draws_for_each_call() -> bool {
         fork::stamp() == Stamp::Unknown
     }
@@ -334,30 +433,34 @@ mod tests {
     #[test]
     fn new_entropy_is_drawn_after_a_mebibyte() {
         let mut crng = Crng::builder().source(MOCK).build().unwrap();
-        let mut block = std::vec![0; 1 << 16];
-        for _ in 0..16 {
+        let mut block = std::vec![0; 1000];
+        for _ in 0..1000 {
             crng.try_fill(&mut block).unwrap();
         }
-        let drawn = if draws_for_each_call() { 17 } else { 1 };
-        assert_eq!(crng.source.draws, drawn);
-        bytes(&mut crng);
-        assert_eq!(crng.source.draws, drawn + 1);
+        assert_eq!(crng.source.draws, if draws_for_each_call() { 1001 } else { 1 });
+        let drawn = crng.source.draws;
+        for _ in 0..53 {
+            crng.try_fill(&mut block).unwrap();
+        }
+        assert!(crng.source.draws > drawn);
     }
 
     #[test]
     fn a_failed_reseed_leaves_the_stream_going_and_is_tried_again() {
         let mut crng = Crng::builder().source(MOCK).build().unwrap();
-        crng.bytes_since = RESEED_BYTES;
         crng.source.fails = true;
+        assert_eq!(crng.reseed(), Err(Error::SOURCE));
         if draws_for_each_call() {
             assert_eq!(crng.try_fill(&mut [0; 8]), Err(Error::SOURCE));
             return;
         }
+        assert!(crng.health().degraded());
         assert_ne!(bytes(&mut crng), bytes(&mut crng));
         assert_eq!(crng.source.draws, 1);
         crng.source.fails = false;
-        bytes(&mut crng);
-        assert_eq!((crng.source.draws, crng.bytes_since), (2, 32));
+        crng.reseed().unwrap();
+        assert!(!crng.health().degraded());
+        assert_eq!((crng.source.draws, crng.health().reseeds()), (2, 2));
     }
 
     #[test]
@@ -374,13 +477,37 @@ mod tests {
 
     #[test]
     fn a_source_that_panics_leaves_the_generator_unseeded() {
-        let mut crng = Crng::builder().source(MOCK).policy(Policy::Strict).build().unwrap();
+        let mut crng = Crng::builder().source(MOCK).build().unwrap();
+        bytes(&mut crng);
         crng.source.panics = true;
-        let call = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| bytes(&mut crng)));
+        let call = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| crng.reseed()));
         assert!(call.is_err());
-        assert_eq!(crng.seeded, None);
-        (crng.source.panics, crng.source.fails, crng.policy) = (false, true, Policy::Standard);
+        (crng.source.panics, crng.source.fails) = (false, true);
         assert_eq!(crng.try_fill(&mut [0; 8]), Err(Error::SOURCE));
+        crng.source.fails = false;
+        assert_ne!(bytes(&mut crng), bytes(&mut crng));
+    }
+
+    #[test]
+    fn numbers_and_orders_come_from_the_source() {
+        let mut crng = Crng::builder().source(MOCK).build().unwrap();
+        assert!((0..100).all(|_| crng.try_below(10).unwrap() < 10));
+        assert!((0..100).all(|_| (-3..=3).contains(&crng.try_range(-3..=3).unwrap())));
+        let mut deck: Vec<u8> = (0..52).collect();
+        crng.try_shuffle(&mut deck).unwrap();
+        assert!(!deck.is_sorted());
+        deck.sort();
+        assert!(deck.into_iter().eq(0..52));
+        let mut keys = [const { SessionKey::<32>::zeroed() }; 3];
+        crng.try_fill_keys(&mut keys).unwrap();
+        assert!(keys[0] != keys[1] && keys[1] != keys[2]);
+        let mut crng = Crng::builder().source(MOCK).policy(Policy::Strict).build().unwrap();
+        crng.source.fails = true;
+        assert_eq!(crng.try_u64(), Err(Error::SOURCE));
+        assert_eq!(crng.try_range(1..=6), Err(Error::SOURCE));
+        assert_eq!(crng.try_shuffle(&mut [1, 2]), Err(Error::SOURCE));
+        assert_eq!(crng.try_fill_keys(&mut keys), Err(Error::SOURCE));
+        assert_eq!(keys[0], SessionKey::zeroed());
     }
 
     #[test]

@@ -4,22 +4,33 @@
 //! is a pointer, its fields are read and written whole and volatile, and what was read is kept by
 //! the reader. The one exception is the buffer while a kernel writes it, which never reads it.
 //!
+//! The buffer ends where the page does, whatever its length, so what is left of it is one number. The
+//! owner keeps that beside the page, where it can't be lost.
+//!
 //! Pages come out of slabs. Which are in use is noted in ordinary memory, which a fork copies: in a
 //! child, the pages of threads that it does not have stay in use. Slabs are never unmapped.
 
 use core::ptr::{self, NonNull};
 use core::slice;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering, compiler_fence, fence};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering, compiler_fence, fence,
+};
+
+use zeroize::Zeroize;
 
 use super::Mode;
 
 /// The bytes of a slot. No machine has smaller pages, so no slot lies in two.
 const LEN: usize = 4096;
 
-/// The longest buffer: 62 blocks, less the next key.
-pub(super) const LONGEST: usize = 64 * 62 - 32;
+/// The blocks of the longest refill: the next key and the buffer. No pass of 8 blocks is begun for
+/// fewer; with 62, all that a page has room for, a byte costs as much or 1 % more (AVX2, Zen 3).
+pub(super) const MOST_BLOCKS: usize = 56;
 
-/// What lies in a page: 96 bytes of head, so that the second block of a refill is aligned to 64.
+/// The longest buffer.
+pub(super) const LONGEST: usize = 64 * MOST_BLOCKS - 32;
+
+/// What lies in a page.
 #[repr(C, align(64))]
 struct Layout {
     /// All zero: unseeded.
@@ -28,20 +39,19 @@ struct Layout {
     epoch: u64,
     /// 0: new, or lost to a fork or for want of memory.
     stamp: u64,
-    /// Of the next byte in the buffer.
-    position: u32,
-    /// Of the buffer.
-    end: u32,
     /// Output since the last seed.
     bytes_since: u64,
-    /// Both by the coarse clock, in nanoseconds.
+    /// Both by [`now`].
     seeded_at: u64,
     refilled_at: u64,
-    unused: [u8; 16],
-    buffer: [u8; LEN - 96],
+    /// The blocks of the last refill.
+    blocks: u64,
+    unused: [u8; 432],
+    /// A refill has a whole number of blocks and ends with the page, so each block is aligned.
+    stream: [u8; 64 * MOST_BLOCKS],
 }
 
-const _: () = assert!(size_of::<Layout>() == LEN && LONGEST <= LEN - 96);
+const _: () = assert!(size_of::<Layout>() == LEN);
 
 /// A page in use. Whoever took it is the only one to use it, from one thread at a time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,11 +78,10 @@ impl Page {
     fields! {
         epoch set_epoch epoch: u64;
         stamp set_stamp stamp: u64;
-        position set_position position: u32;
-        end set_end end: u32;
         bytes_since set_bytes_since bytes_since: u64;
         seeded_at set_seeded_at seeded_at: u64;
         refilled_at set_refilled_at refilled_at: u64;
+        blocks set_blocks blocks: u64;
     }
 
     #[cfg(test)]
@@ -97,17 +106,14 @@ impl Page {
         settle();
     }
 
-    /// Copies bytes of the buffer out and zeroes them there.
+    /// Copies the next bytes out, of `left` that there are, and zeroes them.
     ///
     /// # Panics
     ///
-    /// If they lie behind the buffer's end.
+    /// If there are not as many, or more than a page holds.
     #[inline(always)]
-    pub(super) fn take(self, at: usize, dst: &mut [u8]) {
-        assert!(at <= LONGEST && dst.len() <= LONGEST - at);
-        let buffer = self.buffer();
-        // SAFETY: the line above: the place lies inside the buffer.
-        let place = unsafe { buffer.add(at) };
+    pub(super) fn take(self, left: usize, dst: &mut [u8]) {
+        let place = self.next(left, dst.len());
         // SAFETY: as many bytes lie there, and `dst` lies elsewhere, being borrowed.
         unsafe { ptr::copy_nonoverlapping(place, dst.as_mut_ptr(), dst.len()) };
         // SAFETY: the same bytes; the page is the caller's alone.
@@ -115,35 +121,47 @@ impl Page {
         settle();
     }
 
-    /// Puts bytes at the buffer's begin.
-    pub(super) fn put_first(self, bytes: &[u8; 32]) {
-        // SAFETY: the buffer is longer, and `bytes` lies elsewhere, being borrowed.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.buffer(), bytes.len()) };
-        settle();
+    /// Where the next bytes lie, of `left` that there are.
+    #[inline(always)]
+    fn next(self, left: usize, len: usize) -> *mut u8 {
+        assert!(len <= left && left <= LONGEST);
+        // SAFETY: the line above: it lies inside the stream.
+        unsafe { self.stream().add(64 * MOST_BLOCKS - left) }
     }
 
-    /// Has a kernel write the rest of a buffer of `len` bytes, behind the first 32.
+    /// Has a kernel write so many blocks of keystream, up to the end of the page.
     ///
     /// # Panics
     ///
-    /// If there is no such rest.
-    pub(super) fn put_rest(self, len: usize, kernel: impl FnOnce(&mut [u8])) {
-        assert!((32..=LONGEST).contains(&len));
-        let buffer = self.buffer();
-        // SAFETY: the line above: it lies inside the buffer.
-        let rest = unsafe { buffer.add(32) };
+    /// If a page does not hold as many.
+    pub(super) fn put_stream(self, blocks: usize, kernel: impl FnOnce(&mut [u8])) {
+        let start = self.stream_of(blocks);
         // SAFETY: as many bytes lie there, and the page is the caller's alone. They may turn to
         // zeros meanwhile, but a kernel that makes keystream writes and does not read.
-        kernel(unsafe { slice::from_raw_parts_mut(rest, len - 32) });
+        kernel(unsafe { slice::from_raw_parts_mut(start, 64 * blocks) });
         settle();
+    }
+
+    /// Makes the first 32 bytes of so many blocks the key. The rest is the buffer.
+    ///
+    /// # Panics
+    ///
+    /// If a page does not hold as many.
+    pub(super) fn move_key(self, blocks: usize) {
+        let start = self.stream_of(blocks);
+        let mut key = [0; 32];
+        // SAFETY: the first half of the first block, and `key` lies elsewhere.
+        unsafe { ptr::copy_nonoverlapping(start, key.as_mut_ptr(), key.len()) };
+        // SAFETY: the same bytes; the page is the caller's alone.
+        unsafe { ptr::write_bytes(start, 0, key.len()) };
+        self.set_key(&key);
+        key.as_mut_slice().zeroize();
     }
 
     /// Wipes what the buffer holds.
     pub(super) fn empty(self) {
-        self.set_position(0);
-        self.set_end(0);
-        // SAFETY: the whole buffer, which is the caller's alone.
-        unsafe { ptr::write_bytes(self.buffer(), 0, LEN - 96) };
+        // SAFETY: the whole stream, which is the caller's alone.
+        unsafe { ptr::write_bytes(self.stream(), 0, 64 * MOST_BLOCKS) };
         settle();
     }
 
@@ -154,11 +172,32 @@ impl Page {
         settle();
     }
 
-    #[inline(always)]
-    fn buffer(self) -> *mut u8 {
-        // SAFETY: the pointer is that of a slot of a slab; nothing is read.
-        unsafe { (&raw mut (*self.0.as_ptr()).buffer).cast() }
+    /// Where so many blocks begin.
+    fn stream_of(self, blocks: usize) -> *mut u8 {
+        assert!((1..=MOST_BLOCKS).contains(&blocks));
+        // SAFETY: the line above: it lies inside the stream.
+        unsafe { self.stream().add(64 * (MOST_BLOCKS - blocks)) }
     }
+
+    #[inline(always)]
+    fn stream(self) -> *mut u8 {
+        // SAFETY: the pointer is that of a slot of a slab; nothing is read.
+        unsafe { (&raw mut (*self.0.as_ptr()).stream).cast() }
+    }
+}
+
+// SAFETY: memory that belongs to no thread; whoever has the page is the only one to use it.
+unsafe impl Send for Page {}
+
+// SAFETY: as above; an owner that is borrowed by many threads at once uses no page.
+unsafe impl Sync for Page {}
+
+/// The coarse clock, in nanoseconds: 4 ms at worst, and no more than two loads from the vDSO.
+pub(super) fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` has room for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// Everything before is done before anything after: the copy before the stamp is looked at again,
@@ -174,11 +213,17 @@ fn settle() {
 pub(super) struct Slot {
     pub(super) page: Page,
     used: &'static AtomicBool,
+    /// [`RESTORES`] when the page was taken.
+    restores: u64,
 }
+
+/// How often the process was restored: pages from before are void.
+static RESTORES: AtomicU64 = AtomicU64::new(0);
 
 impl Slot {
     /// Takes a page of zeros. `None` where there is no memory that a fork wipes.
     pub(super) fn take() -> Option<Self> {
+        let restores = RESTORES.load(Ordering::Acquire);
         let mut link = &FIRST;
         loop {
             let slab = NonNull::new(link.load(Ordering::Acquire)).or_else(|| append(link))?;
@@ -189,11 +234,22 @@ impl Slot {
                 if !used.load(Ordering::Relaxed) && !used.swap(true, Ordering::Acquire) {
                     // SAFETY: a slab has as many pages as flags.
                     let page = Page(unsafe { slab.pages.add(i) });
-                    return Some(Self { page, used });
+                    return Some(Self { page, used, restores });
                 }
             }
             link = &slab.next;
         }
+    }
+
+    /// Whether the process is still the one that took the page.
+    pub(super) fn is_current(self) -> bool {
+        self.restores == RESTORES.load(Ordering::Acquire)
+    }
+
+    /// The same, as if the process had been restored since.
+    #[cfg(test)]
+    pub(super) fn before_a_restore(self) -> Self {
+        Self { restores: u64::MAX, ..self }
     }
 
     /// Wipes the page and gives it back: whoever holds a copy must not use it again.
@@ -216,9 +272,11 @@ struct Slab {
 static FIRST: AtomicPtr<Slab> = AtomicPtr::new(ptr::null_mut());
 
 /// Leaves all slabs there are to those who use them: who takes a page after this gets a new one.
+#[cfg(feature = "getrandom")]
 pub(super) fn start_anew() {
     FIRST.store(ptr::null_mut(), Ordering::Release);
     MODE.store(0, Ordering::Relaxed);
+    RESTORES.fetch_add(1, Ordering::Release);
 }
 
 /// 0 before the first slab, then the number of a [`Mode`] in [`MODES`], from 1.
@@ -228,6 +286,7 @@ static MODE: AtomicU8 = AtomicU8::new(0);
 const MODES: [Mode; 3] = [Mode::BufferedDroppable, Mode::BufferedWipe, Mode::Direct];
 
 /// The mode that this machine allows.
+#[cfg(feature = "getrandom")]
 pub(super) fn mode() -> Mode {
     if FIRST.load(Ordering::Acquire).is_null() && MODE.load(Ordering::Relaxed) == 0 {
         append(&FIRST);

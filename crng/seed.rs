@@ -73,14 +73,22 @@ pub(super) fn draw(source: &mut impl EntropySource) -> Result<[u8; 32], Error> {
     target_os = "linux",
     target_has_atomic = "64"
 ))]
-pub(super) use self::pool::{add_to_pool, pool};
+pub(super) use self::pool::add_to_pool;
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
+pub(super) use self::pool::pool;
 
-/// What callers have added, hashed. It is never credited.
-#[cfg(all(feature = "std", feature = "getrandom", target_os = "linux", target_has_atomic = "64"))]
+/// What callers have added and the CPU gives, hashed. It is never credited.
+#[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
 mod pool {
+    #[cfg(target_arch = "x86_64")]
+    use core::sync::atomic::AtomicBool;
     use core::sync::atomic::{AtomicU64, Ordering};
 
     static POOL: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
+    /// Once per process: it takes microseconds.
+    #[cfg(target_arch = "x86_64")]
+    static HARDWARE_ASKED: AtomicBool = AtomicBool::new(false);
 
     /// How often something was added, so that adding the same twice does not cancel out.
     static ADDED: AtomicU64 = AtomicU64::new(0);
@@ -94,6 +102,10 @@ mod pool {
     }
 
     pub(in super::super) fn pool() -> [u8; 32] {
+        #[cfg(target_arch = "x86_64")]
+        if !HARDWARE_ASKED.swap(true, Ordering::Relaxed) {
+            add_to_pool(&super::super::hardware::numbers());
+        }
         let mut bytes = [0; 32];
         for (word, bytes) in POOL.iter().zip(bytes.as_chunks_mut().0) {
             *bytes = word.load(Ordering::Relaxed).to_le_bytes();

@@ -1,5 +1,6 @@
 //! A deterministic generator whose stream never changes.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::ops::RangeBounds;
 
@@ -106,7 +107,8 @@ impl SeededCrng {
     ///
     /// If `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        uniform::below(self, bound)
+        let Ok(number) = uniform::below(self, bound);
+        number
     }
 
     /// A number in `range`, each with exactly the same probability.
@@ -115,7 +117,8 @@ impl SeededCrng {
     ///
     /// If the range is empty.
     pub fn range<T: Uniform>(&mut self, range: impl RangeBounds<T>) -> T {
-        uniform::range(self, range)
+        let Ok(number) = uniform::range(self, range);
+        number
     }
 
     /// Brings `slice` into an order drawn from all with exactly the same probability (Fisher and
@@ -129,7 +132,7 @@ impl SeededCrng {
     /// assert_eq!(deck, [1, 2, 3, 4]);
     /// ```
     pub fn shuffle<T>(&mut self, slice: &mut [T]) {
-        uniform::shuffle(self, slice);
+        let Ok(()) = uniform::shuffle(self, slice);
     }
 
     /// An independent generator, from the next 32 bytes of the stream and a label: different labels
@@ -154,8 +157,10 @@ impl SeededCrng {
 }
 
 impl uniform::Words for SeededCrng {
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        self.bytes()
+    type Error = Infallible;
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Infallible> {
+        Ok(self.bytes())
     }
 }
 

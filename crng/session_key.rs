@@ -50,7 +50,6 @@ impl<const N: usize> SessionKey<N> {
     }
 
     /// The place to mint many keys in.
-    #[cfg(all(feature = "std", feature = "getrandom"))]
     pub(super) fn as_mut_bytes_of_all(keys: &mut [Self]) -> &mut [u8] {
         let arrays = core::ptr::from_mut(keys) as *mut [[u8; N]];
         // SAFETY: a key lies as its bytes do, by `repr(transparent)`, and any bytes are a key.

@@ -35,15 +35,11 @@ impl<E: EntropySource> TryRng for Crng<E> {
     type Error = Error;
 
     fn try_next_u32(&mut self) -> Result<u32, Error> {
-        let mut bytes = [0; 4];
-        self.try_fill(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        self.try_u32()
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Error> {
-        let mut bytes = [0; 8];
-        self.try_fill(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        self.try_u64()
     }
 
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Error> {

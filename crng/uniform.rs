@@ -43,43 +43,50 @@ words! {
 
 /// A number below `bound`, which is not 0.
 #[inline]
-fn multiply_and_reject<W: Word>(mut draw: impl FnMut() -> W, bound: W) -> W {
-    let (mut number, mut low) = draw().multiply(bound);
+fn multiply_and_reject<W: Word, E>(
+    mut draw: impl FnMut() -> Result<W, E>,
+    bound: W,
+) -> Result<W, E> {
+    let (mut number, mut low) = draw()?.multiply(bound);
     // 2^W mod bound is below the bound, so most words are accepted without the division.
     if low < bound {
         let rest = bound.rest_of_all();
         while low < rest {
-            (number, low) = draw().multiply(bound);
+            (number, low) = draw()?.multiply(bound);
         }
     }
-    number
+    Ok(number)
 }
 
-fn draw_32(words: &mut impl Words) -> u32 {
-    u32::from_le_bytes(words.bytes())
+fn draw_32<W: Words>(words: &mut W) -> Result<u32, W::Error> {
+    words.bytes().map(u32::from_le_bytes)
 }
 
-fn draw_64(words: &mut impl Words) -> u64 {
-    u64::from_le_bytes(words.bytes())
+fn draw_64<W: Words>(words: &mut W) -> Result<u64, W::Error> {
+    words.bytes().map(u64::from_le_bytes)
 }
 
-fn draw_128(words: &mut impl Words) -> u128 {
-    u128::from_le_bytes(words.bytes())
+fn draw_128<W: Words>(words: &mut W) -> Result<u128, W::Error> {
+    words.bytes().map(u128::from_le_bytes)
 }
 
-pub(super) fn below(words: &mut impl Words, bound: u64) -> u64 {
+pub(super) fn below<W: Words>(words: &mut W, bound: u64) -> Result<u64, W::Error> {
     assert!(bound > 0, "there is no number below 0");
     multiply_and_reject(|| draw_64(words), bound)
 }
 
-pub(super) fn shuffle<T>(words: &mut impl Words, slice: &mut [T]) {
+pub(super) fn shuffle<T, W: Words>(words: &mut W, slice: &mut [T]) -> Result<(), W::Error> {
     for i in (1..slice.len()).rev() {
-        let j = below(words, i as u64 + 1) as usize;
+        let j = below(words, i as u64 + 1)? as usize;
         slice.swap(i, j);
     }
+    Ok(())
 }
 
-pub(super) fn range<T: Uniform>(words: &mut impl Words, range: impl RangeBounds<T>) -> T {
+pub(super) fn range<T: Uniform, W: Words>(
+    words: &mut W,
+    range: impl RangeBounds<T>,
+) -> Result<T, W::Error> {
     let empty = "the range is empty";
     let first = match range.start_bound() {
         Bound::Included(first) => *first,
@@ -101,7 +108,10 @@ pub(super) use self::sealed::Words;
 mod sealed {
     /// Where the random words come from.
     pub trait Words {
-        fn bytes<const N: usize>(&mut self) -> [u8; N];
+        /// Why there may be none.
+        type Error;
+
+        fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Self::Error>;
     }
 
     pub trait Sealed: Copy + PartialOrd {
@@ -109,7 +119,7 @@ mod sealed {
         const MAX: Self;
         fn next(self) -> Option<Self>;
         fn previous(self) -> Option<Self>;
-        fn draw(words: &mut impl Words, first: Self, last: Self) -> Self;
+        fn draw<W: Words>(words: &mut W, first: Self, last: Self) -> Result<Self, W::Error>;
     }
 }
 
@@ -135,12 +145,12 @@ macro_rules! uniform {
             }
 
             #[inline]
-            fn draw(words: &mut impl Words, first: Self, last: Self) -> Self {
+            fn draw<W: Words>(words: &mut W, first: Self, last: Self) -> Result<Self, W::Error> {
                 // Two's complement: the distance is right for signed numbers too, once the bits
                 // above the type's own are cut off.
                 let distance = (last as $wide).wrapping_sub(first as $wide);
-                let offset: $wide = $offset(words, distance);
-                (first as $wide).wrapping_add(offset) as Self
+                let offset: $wide = $offset(words, distance)?;
+                Ok((first as $wide).wrapping_add(offset) as Self)
             }
         }
     )*)*};
@@ -153,26 +163,26 @@ uniform! {
 }
 
 /// A number up to `last`, which is itself a possible one.
-fn up_to_32(words: &mut impl Words, last: u32) -> u32 {
+fn up_to_32<W: Words>(words: &mut W, last: u32) -> Result<u32, W::Error> {
     match last.checked_add(1) {
         Some(bound) => multiply_and_reject(|| draw_32(words), bound),
         None => draw_32(words),
     }
 }
 
-fn up_to_64(words: &mut impl Words, last: u64) -> u64 {
+fn up_to_64<W: Words>(words: &mut W, last: u64) -> Result<u64, W::Error> {
     match last.checked_add(1) {
         Some(bound) => multiply_and_reject(|| draw_64(words), bound),
         None => draw_64(words),
     }
 }
 
-fn up_to_128(words: &mut impl Words, last: u128) -> u128 {
+fn up_to_128<W: Words>(words: &mut W, last: u128) -> Result<u128, W::Error> {
     let mask = u128::MAX.checked_shr(last.leading_zeros()).unwrap_or(0);
     loop {
-        let number = draw_128(words) & mask;
+        let number = draw_128(words)? & mask;
         if number <= last {
-            return number;
+            return Ok(number);
         }
     }
 }
@@ -206,18 +216,7 @@ mod tests {
 
     /// The generic code on 8-bit words, as long as it draws once: a second draw ends it.
     fn exact(draw: &mut dyn FnMut() -> Option<u8>, bound: u8) -> Option<u8> {
-        struct DrawnAgain;
-        let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            multiply_and_reject(
-                || {
-                    draw().unwrap_or_else(|| {
-                        std::panic::resume_unwind(std::boxed::Box::new(DrawnAgain))
-                    })
-                },
-                bound,
-            )
-        }));
-        result.ok()
+        multiply_and_reject(|| draw().ok_or(()), bound).ok()
     }
 
     /// Without the rejection.

@@ -3,8 +3,10 @@
 
 #![cfg(target_os = "linux")]
 
+use core::alloc::{GlobalAlloc, Layout};
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::alloc::System;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Mutex;
@@ -160,6 +162,54 @@ fn handlers_at_the_exit_and_panic_hooks_may_draw() {
     });
 }
 
+/// Draws for each allocation of a thread that asks for it, and for what the drawing itself allocates.
+struct DrawsToAllocate;
+
+std::thread_local! {
+    static ALLOCATIONS_DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+// SAFETY: it hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for DrawsToAllocate {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(before) = ALLOCATIONS_DRAWN.get() {
+            let drawn = crng::range(1..=1 << 40);
+            ALLOCATIONS_DRAWN.set(Some(before ^ drawn));
+        }
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: DrawsToAllocate = DrawsToAllocate;
+
+#[test]
+fn allocators_and_loggers_may_draw() {
+    /// A logger that marks its lines, as one for requests would.
+    fn log(line: &str) -> String {
+        format!("{:016x} {line}", crng::u64())
+    }
+
+    let thread = std::thread::spawn(|| {
+        ALLOCATIONS_DRAWN.set(Some(0));
+        // The first draw of this thread is one that an allocation makes.
+        let lines: Vec<_> = (0..100).map(|number| log(&number.to_string())).collect();
+        let keys = crng::keys::<32>(20);
+        let drawn = ALLOCATIONS_DRAWN.replace(None);
+        assert_eq!(lines.iter().collect::<HashSet<_>>().len(), 100);
+        assert_eq!(keys.iter().map(|key| key.as_bytes()).collect::<HashSet<_>>().len(), 20);
+        drawn
+    });
+    let drawn = thread.join().expect("no deadlock, no panic");
+    assert!(drawn.is_some_and(|drawn| drawn != 0), "no allocation drew");
+}
+
 /// The pages that the process has in memory.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
@@ -181,6 +231,29 @@ fn a_hundred_thousand_threads_leave_the_memory_flat() {
         let after = resident();
         println!("{before} pages resident before, {after} after");
         assert!(after < before + 64, "{before} pages resident before, {after} after");
+    });
+}
+
+/// A thread that can map no page works in direct mode, and so does an owned generator.
+#[test]
+fn without_memory_each_call_asks_the_operating_system() {
+    in_a_process("without_memory_each_call_asks_the_operating_system", || {
+        let mut bytes = [[0; 300]; 4];
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: the limit is read.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const none) }, 0);
+        let filled = crng::try_fill(&mut bytes[0]).and_then(|()| crng::try_fill(&mut bytes[1]));
+        let mode = crng::mode();
+        let owned = crng::Crng::new().and_then(|mut owned| {
+            owned.try_fill(&mut bytes[2])?;
+            owned.try_fill(&mut bytes[3])
+        });
+        let all = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const all) }, 0);
+        assert_eq!((filled, owned, mode), (Ok(()), Ok(()), crng::Mode::Direct));
+        let distinct: HashSet<_> = bytes.iter().flat_map(|bytes| bytes.chunks(20)).collect();
+        assert_eq!(distinct.len(), 60);
     });
 }
 

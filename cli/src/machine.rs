@@ -7,8 +7,12 @@ use crate::output::print;
 
 pub(crate) fn info() -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
+    let health = match crng::warm_up() {
+        Ok(()) => crng::health().to_string(),
+        Err(error) => error.to_string(),
+    };
     let (report, mode) = (cpu::report(), crng::mode());
-    print(format!("keyspring  {version}\n{report}\ncrng       {mode}\n").as_bytes())
+    print(format!("keyspring  {version}\n{report}\ncrng       {mode}: {health}\n").as_bytes())
 }
 
 pub(crate) fn self_test() -> Result<(), Failure> {
