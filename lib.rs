@@ -36,6 +36,8 @@
 //! | `alloc` | with `std` | functions that return a `Vec` |
 //! | `getrandom` | yes | the operating system as the source of entropy |
 //! | `rand_core` | yes | the traits of `rand_core` 0.10 |
+//! | `rand_core_09` | no | the traits of `rand_core` 0.9 |
+//! | `rand_core_06` | no | the traits of `rand_core` 0.6 |
 //! | `aead` | yes | the traits of `aead` 0.6 |
 //! | `aead_05` | no | the traits of `aead` 0.5 |
 //! | `cipher` | no | the traits of `cipher` 0.5 |

@@ -41,6 +41,10 @@ mod seeded;
 mod session_key;
 #[cfg(feature = "rand_core")]
 mod traits;
+#[cfg(feature = "rand_core_06")]
+mod traits_06;
+#[cfg(feature = "rand_core_09")]
+mod traits_09;
 mod uniform;
 
 #[cfg(all(feature = "std", feature = "getrandom"))]

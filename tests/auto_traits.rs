@@ -61,6 +61,49 @@ fn the_generators_are_those_of_rand_core() {
     assert_eq!(generator(seeded), SeededCrng::from_seed([1; 32]).u64());
 }
 
+/// The numbers and bytes of a generator behind the older traits are those of its own methods.
+#[test]
+fn the_generators_are_those_of_older_rand_core() {
+    use rand_core_09::TryRngCore;
+
+    fn drawn_06<R: rand_core_06::CryptoRngCore>(mut rng: R) -> (u32, u64, [u8; 5], [u8; 3]) {
+        let (mut bytes, mut more) = ([0; 5], [0; 3]);
+        let numbers = (rng.next_u32(), rng.next_u64());
+        rng.fill_bytes(&mut bytes);
+        rng.try_fill_bytes(&mut more).expect("there is entropy");
+        (numbers.0, numbers.1, bytes, more)
+    }
+    fn drawn_09<R: rand_core_09::CryptoRng>(mut rng: R) -> (u32, u64, [u8; 5], [u8; 3]) {
+        let (mut bytes, mut more) = ([0; 5], [0; 3]);
+        let numbers = (rng.next_u32(), rng.next_u64());
+        rng.fill_bytes(&mut bytes);
+        rng.fill_bytes(&mut more);
+        (numbers.0, numbers.1, bytes, more)
+    }
+    let mut own = SeededCrng::from_seed([1; 32]);
+    let expected = (own.u32(), own.u64(), own.bytes(), own.bytes());
+    let seed = [1; 32];
+    assert_eq!(drawn_06(<SeededCrng as rand_core_06::SeedableRng>::from_seed(seed)), expected);
+    assert_eq!(drawn_09(<SeededCrng as rand_core_09::SeedableRng>::from_seed(seed)), expected);
+    assert_ne!(drawn_06(crng::thread()), drawn_06(crng::thread()));
+    assert_ne!(drawn_09(crng::thread()), drawn_09(crng::thread()));
+
+    /// Fails from the second time on.
+    struct Failing(Option<()>);
+    impl crng::EntropySource for Failing {
+        fn fill(&mut self, dst: &mut [u8]) -> Result<(), crng::Error> {
+            crng::fill(dst);
+            self.0.take().ok_or(crng::Error::SOURCE)
+        }
+    }
+    let mut owned = Crng::new().expect("there is entropy");
+    assert_ne!(drawn_06(&mut owned), drawn_06(&mut owned));
+    assert_ne!(TryRngCore::try_next_u64(&mut owned), TryRngCore::try_next_u64(&mut owned));
+    let strict = Crng::builder().policy(Policy::Strict).source(Failing(Some(())));
+    let mut failing = strict.build().expect("the source works once");
+    assert!(rand_core_06::RngCore::try_fill_bytes(&mut failing, &mut [0; 8]).is_err());
+}
+
 #[test]
 fn sizes_do_not_grow_unseen() {
     assert_eq!(size_of::<SessionKey>(), 256);
