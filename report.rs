@@ -62,6 +62,13 @@ impl Report {
     pub fn poly1305_threshold(&self) -> Option<usize> {
         self.poly1305.threshold()
     }
+
+    /// The backend that seals long messages in one pass, but for their beginning and their end;
+    /// `None` if ChaCha20 and Poly1305 go over them one after the other.
+    #[must_use]
+    pub fn fused(&self) -> Option<&'static str> {
+        self.fused.map(Fused::name)
+    }
 }
 
 impl fmt::Display for Report {
@@ -82,7 +89,7 @@ impl fmt::Display for Report {
         }
         list(f, usable(poly1305::backend::TABLE))?;
         writeln!(f)?;
-        let fused = self.fused.map_or("none", Fused::name);
+        let fused = self.fused().unwrap_or("none");
         write!(f, "aead       one after the other; sealing fused: {fused}")?;
         list(f, usable(aead::TABLE))
     }
