@@ -40,6 +40,7 @@ mod framing;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod fused;
 mod sequence;
+mod stepwise;
 #[cfg(feature = "aead")]
 mod traits;
 #[cfg(feature = "aead_05")]
@@ -60,6 +61,7 @@ pub use aead_traits::{self as aead, AeadCore, AeadInOut, KeyInit, KeySizeUser, c
 pub use self::batch::{Packet, open_batch_keyed, seal_batch_keyed};
 pub use self::error::Error;
 pub use self::sequence::{NonceSequence, Opener, Sealer};
+pub use self::stepwise::{Opening, Sealing, Step};
 #[cfg(feature = "aead")]
 pub use self::traits::{Key, Nonce, Tag, XNonce};
 use self::whole::{Cores, Whole};

@@ -74,7 +74,7 @@ const SHORT: usize = 7 * 64;
 pub(super) struct Whole {
     /// At block 0, which makes the Poly1305 key; the message starts with block 1.
     pub(super) state: State,
-    cores: Cores,
+    pub(super) cores: Cores,
 }
 
 impl Whole {
@@ -176,7 +176,7 @@ impl Whole {
 
     /// Poly1305 under the first half of block 0 (RFC 8439, section 2.6).
     #[inline]
-    fn authenticator(&self, block: &mut [u8; 64]) -> Accumulator {
+    pub(super) fn authenticator(&self, block: &mut [u8; 64]) -> Accumulator {
         let key = block.first_chunk().expect("32 of 64 bytes");
         let accumulator = Accumulator::new(self.cores.poly1305, key);
         block.as_mut_slice().zeroize();

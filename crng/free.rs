@@ -2,12 +2,16 @@
 
 use core::convert::Infallible;
 use core::mem::MaybeUninit;
-use core::ops::RangeBounds;
+use core::ops::{ControlFlow, RangeBounds};
 use std::vec::Vec;
+
+use zeroize::Zeroize;
 
 use super::control::local;
 use super::uniform::{self, Uniform, Words};
 use super::{Error, SessionKey};
+use crate::fork;
+use crate::section::CHACHA20_BYTES;
 
 /// Writes random bytes over the whole of `dst`.
 ///
@@ -52,6 +56,71 @@ fn no_entropy(error: Error) -> ! {
 #[inline]
 pub fn try_fill(dst: &mut [u8]) -> Result<(), Error> {
     local::fill(dst)
+}
+
+/// Writes random bytes over the whole of `dst` and calls `checkpoint` between sections, with the
+/// bytes that are done: to show progress, to let others run, to stop. If `checkpoint` breaks or
+/// panics, `dst` is all zero; the value is how far it had come.
+///
+/// A process that was forked in a checkpoint starts again from the first byte, where a fork can be
+/// noticed (see [`crate::crng`]).
+///
+/// # Panics
+///
+/// If the operating system gives no entropy; `dst` is all zero then.
+///
+/// # Examples
+///
+/// ```
+/// use core::ops::ControlFlow;
+///
+/// let mut bytes = vec![0; 100_000];
+/// let filled = keyspring::crng::fill_with(&mut bytes, |_| ControlFlow::Continue(()));
+/// assert_eq!(filled, ControlFlow::Continue(()));
+///
+/// let filled = keyspring::crng::fill_with(&mut bytes, |_| ControlFlow::Break(()));
+/// assert!(matches!(filled, ControlFlow::Break(1..)));
+/// assert_eq!(bytes, vec![0; 100_000]);
+/// ```
+#[track_caller]
+pub fn fill_with(
+    dst: &mut [u8],
+    mut checkpoint: impl FnMut(usize) -> ControlFlow<()>,
+) -> ControlFlow<usize> {
+    let mut filling = Filling { dst, whole: false };
+    loop {
+        let stamp = fork::stamp();
+        let len = filling.dst.len();
+        let mut done = 0;
+        for part in filling.dst.chunks_mut(PART) {
+            fill(part);
+            done += part.len();
+            if done < len && checkpoint(done).is_break() {
+                return ControlFlow::Break(done);
+            }
+        }
+        if fork::stamp() == stamp {
+            filling.whole = true;
+            return ControlFlow::Continue(());
+        }
+    }
+}
+
+/// One section, less the block that makes the next key.
+const PART: usize = CHACHA20_BYTES - 64;
+
+/// Wipes on drop what was not filled to the end.
+struct Filling<'a> {
+    dst: &'a mut [u8],
+    whole: bool,
+}
+
+impl Drop for Filling<'_> {
+    fn drop(&mut self) {
+        if !self.whole {
+            self.dst.zeroize();
+        }
+    }
 }
 
 /// Writes random bytes over the whole of `dst`, which need not hold anything yet, and returns it.
@@ -339,4 +408,50 @@ pub struct ThreadCrng {
 #[inline]
 pub fn thread() -> ThreadCrng {
     ThreadCrng { not_send: core::marker::PhantomData }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::panic::AssertUnwindSafe;
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_fill_with_checkpoints_reaches_every_part_and_tells_of_each() {
+        for len in [0, 1, PART, PART + 1, 5 * PART + 7] {
+            let mut dst = vec![0; len];
+            let mut seen = vec![];
+            let filled = fill_with(&mut dst, |done| {
+                seen.push(done);
+                ControlFlow::Continue(())
+            });
+            assert_eq!(filled, ControlFlow::Continue(()), "length {len}");
+            let parts = (1..len.div_ceil(PART)).map(|part| part * PART);
+            assert!(seen.iter().copied().eq(parts), "length {len}: {seen:?}");
+            // 32 zeros in a row have a chance of 2^-256.
+            assert!(dst.chunks_exact(32).all(|bytes| bytes != [0; 32]), "length {len}");
+        }
+    }
+
+    #[test]
+    fn a_broken_fill_is_wiped() {
+        let mut dst = vec![1; 5 * PART];
+        let stop_at = |end| {
+            move |done| if done == end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        for part in 1..5 {
+            let filled = fill_with(&mut dst, stop_at(part * PART));
+            assert_eq!(filled, ControlFlow::Break(part * PART));
+            assert!(dst.iter().all(|byte| *byte == 0), "part {part}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_that_panics_leaves_zeros() {
+        let mut dst = vec![1; 5 * PART];
+        let call = AssertUnwindSafe(|| fill_with(&mut dst, |_| panic!("in the checkpoint")));
+        assert!(std::panic::catch_unwind(call).is_err());
+        assert!(dst.iter().all(|byte| *byte == 0));
+    }
 }

@@ -1,6 +1,8 @@
 //! Every public operation that has sections, as a function from a length to what it gives.
 
-use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use core::ops::ControlFlow;
+
+use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, XChaCha20Poly1305};
 use keyspring::chacha::{self, ChaCha8, ChaCha12, ChaCha20, ChaCha20Legacy, XChaCha20};
 use keyspring::crng::{Crng, EntropySource, Error, SeededCrng};
 use keyspring::poly1305::{self, Poly1305};
@@ -97,6 +99,56 @@ macro_rules! aead {
                 },
             },
             Operation {
+                name: concat!(stringify!($cipher), " in steps"),
+                run: |len| {
+                    let cipher = $cipher::from_key(&KEY);
+                    let (nonce, aad) = ([3; $nonce], message(len / 2));
+                    let mut bytes = message(len);
+                    let (go_on, stop) = (|_| ControlFlow::Continue(()), |_| ControlFlow::Break(()));
+                    let _ = cipher.seal_in_place_with(&nonce, &aad, &mut bytes, stop).unwrap();
+                    let mut bytes = message(len);
+                    let sealed = cipher.seal_in_place_with(&nonce, &aad, &mut bytes, go_on);
+                    let tag = sealed.unwrap().continue_value().expect("no checkpoint broke");
+                    let mut opened = bytes.clone();
+                    cipher
+                        .open_in_place_with(&nonce, &aad, &mut opened, &[0; 16], go_on)
+                        .unwrap_err();
+                    assert!(opened == bytes);
+                    let whole =
+                        cipher.open_in_place_with(&nonce, &aad, &mut opened, &tag, go_on).unwrap();
+                    assert!(whole.is_continue() && opened == message(len));
+                    bytes.extend(tag);
+                    bytes
+                },
+            },
+            Operation {
+                name: concat!(stringify!($cipher), " batch"),
+                run: |len| {
+                    let cipher = $cipher::from_key(&KEY);
+                    let aad = message(len % 293);
+                    let mut bytes: Vec<_> = (0..5).map(|i| message(len / (i + 1))).collect();
+                    let packet = |(i, in_out)| Packet {
+                        nonce: [i; $nonce],
+                        aad: &aad,
+                        in_out,
+                        tag: [0; 16],
+                    };
+                    let messages = bytes.iter_mut().map(Vec::as_mut_slice);
+                    let mut packets: Vec<_> = (0..).zip(messages).map(packet).collect();
+                    cipher.seal_batch(&mut packets).unwrap();
+                    let mut sealed = Vec::new();
+                    for packet in &packets {
+                        sealed.extend_from_slice(packet.in_out);
+                        sealed.extend(packet.tag);
+                    }
+                    packets[2].tag[0] ^= 1;
+                    assert_eq!(cipher.open_batch(&mut packets, &mut [false; 5]), Ok(4));
+                    drop(packets);
+                    assert!(bytes[0] == message(len) && bytes[4] == message(len / 5));
+                    sealed
+                },
+            },
+            Operation {
                 name: concat!(stringify!($cipher), " gathered"),
                 run: |len| {
                     let (head, tail) = (message(len / 3), message(len - len / 3));
@@ -119,7 +171,7 @@ const STREAMS: [Operation; 5] = [
     stream!(ChaCha20Legacy, 8),
 ];
 
-const OTHERS: [Operation; 4] = [
+const OTHERS: [Operation; 5] = [
     Operation { name: "block", run: |len| chacha::block(&KEY, len as u32, &[3; 12]).into() },
     Operation { name: "mac", run: |len| poly1305::mac(&KEY, &message(len)).into() },
     Operation {
@@ -131,8 +183,26 @@ const OTHERS: [Operation; 4] = [
             mac.finalize().into()
         },
     },
+    Operation { name: "in sequence", run: in_sequence },
     Operation { name: "generators", run: generators },
 ];
+
+/// Packets under a nonce sequence, one of them forged.
+fn in_sequence(len: usize) -> Vec<u8> {
+    let mut sealer = Sealer::new(&KEY, NonceSequence::CounterLittleEndian);
+    let mut opener = Opener::new(&KEY, NonceSequence::CounterLittleEndian);
+    let mut sealed = Vec::new();
+    for piece in message(len).chunks(len.div_ceil(9).max(1)) {
+        let mut bytes = piece.to_vec();
+        let (number, tag) = sealer.seal_next(b"aad", &mut bytes).unwrap();
+        sealed.extend_from_slice(&bytes);
+        sealed.extend(tag);
+        opener.open(number, b"other", &mut bytes, &tag).unwrap_err();
+        opener.open(number, b"aad", &mut bytes, &tag).unwrap();
+        assert!(bytes == piece);
+    }
+    sealed
+}
 
 pub(crate) fn operations() -> impl Iterator<Item = Operation> {
     let aead = aead!(ChaCha20Poly1305, 12).into_iter().chain(aead!(XChaCha20Poly1305, 24));
@@ -162,5 +232,7 @@ fn generators(len: usize) -> Vec<u8> {
     crng.reseed().unwrap_err();
     crng.try_fill(owned).expect("it is seeded");
     keyspring::crng::fill(&mut message(len));
+    let filled = keyspring::crng::fill_with(&mut message(len), |_| ControlFlow::Continue(()));
+    assert!(filled.is_continue());
     bytes
 }
