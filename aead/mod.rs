@@ -12,7 +12,21 @@
 //! | under nonces drawn for you | [`XChaCha20Poly1305::seal_with_random_nonce`] |
 //!
 //! The feature `aead` adds the traits of the `aead` crate, 0.6, and its names as the
-//! `chacha20poly1305` crate re-exports them; `aead_05` adds the traits of 0.5, as `aead_05`.
+//! `chacha20poly1305` crate re-exports them; `aead_05` adds the traits of 0.5, as `aead_05`:
+//!
+//! ```
+//! # #[cfg(feature = "aead_05")] {
+//! use keyspring::aead::aead_05::{AeadInPlace, Error, Nonce};
+//! use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+//!
+//! fn seal<C: AeadInPlace>(cipher: &C, message: &mut [u8]) -> Result<(), Error> {
+//!     cipher.encrypt_in_place_detached(&Nonce::<C>::default(), b"", message).map(|_tag| ())
+//! }
+//! seal(&ChaCha20Poly1305::from_key(&[7; 32]), &mut [0; 100])?;
+//! seal(&XChaCha20Poly1305::from_key(&[7; 32]), &mut [0; 100])?;
+//! # }
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 //!
 //! What always holds: the tag is checked first, and no plaintext is computed for a message that is
 //! refused.

@@ -12,7 +12,19 @@
 //! message. To seal messages, use [`crate::aead`].
 //!
 //! With the feature `cipher` they have the traits of the `cipher` crate as well (`KeyIvInit`,
-//! `StreamCipher`, `StreamCipherSeek`), which is re-exported here.
+//! `StreamCipher`, `StreamCipherSeek`), which is re-exported here:
+//!
+//! ```
+//! # #[cfg(feature = "cipher")] {
+//! use keyspring::chacha::ChaCha20;
+//! use keyspring::chacha::cipher::{KeyIvInit, StreamCipher};
+//!
+//! fn encrypt<C: KeyIvInit + StreamCipher>(key: &[u8], nonce: &[u8], message: &mut [u8]) {
+//!     C::new_from_slices(key, nonce).expect("both have the right length").apply_keystream(message);
+//! }
+//! encrypt::<ChaCha20>(&[7; 32], &[9; 12], &mut [0; 100]);
+//! # }
+//! ```
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;

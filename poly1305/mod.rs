@@ -4,7 +4,21 @@
 //! messages, use [`crate::aead`], which draws a fresh key for each.
 //!
 //! With the feature `universal-hash`, [`Poly1305`] has the traits of that crate as well (`KeyInit`,
-//! `UniversalHash`), which is re-exported here.
+//! `UniversalHash`), which is re-exported here:
+//!
+//! ```
+//! # #[cfg(feature = "universal-hash")] {
+//! use keyspring::poly1305::Poly1305;
+//! use keyspring::poly1305::universal_hash::{Block, Key, KeyInit, UniversalHash};
+//!
+//! fn tag<H: KeyInit + UniversalHash>(key: &Key<H>, message: &[u8]) -> Block<H> {
+//!     let mut hash = H::new(key);
+//!     hash.update_padded(message);
+//!     hash.finalize()
+//! }
+//! assert_eq!(tag::<Poly1305>(&[7; 32].into(), b"padded with zeros").len(), 16);
+//! # }
+//! ```
 #![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
