@@ -13,8 +13,8 @@
 //!    starts, its lane takes in zeros without the bit above a block, and (0 + 0) r = 0.
 //! 3. Blocks are read where they lie. Only the padded ends of the parts lie in a buffer.
 
+use super::Accumulator;
 use super::backend::Core;
-use super::{Accumulator, padded};
 
 /// A message as the AEAD has it (RFC 8439, section 2.8): two parts, each padded with zeros to whole
 /// blocks, and a last block.
@@ -42,18 +42,19 @@ impl Message<'_> {
     }
 }
 
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 pub(super) use self::lanes::tags;
 
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 mod lanes {
     use core::array::from_fn;
 
     use zeroize::Zeroize;
 
-    use super::{Message, padded};
+    use super::Message;
     use crate::poly1305::isa::{Isa, MOST_LANES};
     use crate::poly1305::lanes::{Power, Radix, multiply, store};
+    use crate::poly1305::padded;
     use crate::poly1305::scalar::{CLAMP, State};
 
     type Blocks = [[u8; 16]];

@@ -63,6 +63,7 @@ pub(crate) trait Isa: Copy {
 }
 
 /// Multiplication of 52 by 52 bits.
+#[cfg(any(test, target_arch = "x86_64"))]
 pub(crate) trait Multiply52: Isa {
     /// Adds the low 52 bits of the product of the low 52 bits of each lane.
     fn add_low(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V;

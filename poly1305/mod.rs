@@ -20,18 +20,20 @@
 //! # }
 //! ```
 #![doc = include_str!("DESIGN.md")]
+// Where no row has vectors, nothing calls their bodies.
+#![cfg_attr(not(any(target_arch = "x86_64", target_feature = "neon")), allow(dead_code))]
 
 pub(crate) mod backend;
 pub(crate) mod batch;
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 mod isa;
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 mod lanes;
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 mod lanes26;
 #[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 mod lanes44;
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 mod powers;
 pub(crate) mod scalar;
 #[cfg(feature = "universal-hash")]
@@ -46,11 +48,11 @@ pub use universal_hash;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub(crate) use self::backend::Core;
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
+#[cfg(target_pointer_width = "64")]
 pub(crate) use self::powers::Powers;
 
 /// No row needs powers of r.
-#[cfg(not(all(target_pointer_width = "64", any(test, target_arch = "x86_64"))))]
+#[cfg(not(target_pointer_width = "64"))]
 #[derive(Clone)]
 pub(crate) enum Powers {}
 

@@ -4,6 +4,8 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod avx512;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 
 use super::batch::Message;
 use super::{Powers, scalar};
@@ -54,6 +56,8 @@ pub(crate) static TABLE: &[Backend] = &[
     avx512::ROW,
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     avx2::ROW,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    neon::ROW,
     SCALAR,
 ];
 

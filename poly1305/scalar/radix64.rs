@@ -64,14 +64,12 @@ impl State {
 }
 
 /// The accumulator and the key in registers, for a body that has other things to do between blocks.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     h: [u64; 3],
     r: [u64; 2],
 }
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 impl Running {
     /// Takes in a whole block.
     #[inline(always)]
@@ -80,7 +78,6 @@ impl Running {
     }
 }
 
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 impl State {
     #[inline(always)]
     pub(crate) fn running(&self) -> Running {
@@ -94,7 +91,6 @@ impl State {
 }
 
 /// The same numbers in `N` limbs of 130 / N bits, rounded up, for the vector bodies.
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 impl State {
     /// The accumulator.
     #[inline(always)]
@@ -132,7 +128,6 @@ impl State {
     }
 }
 
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 #[inline(always)]
 fn limbs<const N: usize>([h0, h1, h2]: [u64; 3]) -> [u64; N] {
     let low = u128::from(h1) << 64 | u128::from(h0);
@@ -146,7 +141,6 @@ fn limbs<const N: usize>([h0, h1, h2]: [u64; 3]) -> [u64; N] {
 }
 
 /// The bits of a limb where there are `n`.
-#[cfg(all(target_pointer_width = "64", any(test, target_arch = "x86_64")))]
 const fn bits(n: usize) -> u32 {
     130u32.div_ceil(n as u32)
 }
