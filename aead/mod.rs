@@ -51,7 +51,7 @@ pub(crate) mod backend;
 mod batch;
 mod error;
 mod framing;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(target_pointer_width = "64", any(target_arch = "x86_64", target_feature = "neon")))]
 mod fused;
 mod sequence;
 mod stepwise;

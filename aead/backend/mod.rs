@@ -3,6 +3,8 @@
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
 mod avx2;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 
 use crate::chacha::State;
 use crate::cpu::{self, Head, Memo, Row, Usable};
@@ -31,6 +33,8 @@ impl Row for Backend {
 pub(crate) static TABLE: &[Backend] = &[
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
     avx2::ROW,
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    neon::ROW,
 ];
 
 /// A usable row.

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-mod neon;
+pub(crate) mod neon;
 pub(super) mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;

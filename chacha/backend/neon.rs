@@ -47,7 +47,7 @@ fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
 
 /// The proof that NEON may be used: this file is compiled only where the target enables it.
 #[derive(Clone, Copy)]
-struct Neon(());
+pub(crate) struct Neon(pub(crate) ());
 
 /// Two of NEON's vectors.
 type Pair = [uint32x4_t; 2];
