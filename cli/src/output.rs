@@ -36,7 +36,7 @@ pub(crate) fn print(text: &[u8]) -> Result<(), Failure> {
 }
 
 impl Output {
-    /// Sees that there is a place to write to before anything is minted.
+    /// Sees that there is a place to write to before anything is made.
     pub(crate) fn open(destination: &Destination) -> Result<Self, Failure> {
         match destination.file() {
             Some(path) => Draft::create(path, destination.force).map(Self::File),
@@ -54,6 +54,10 @@ impl Output {
             Self::Standard(file) => file.write_all(bytes).map_err(not_written),
             Self::File(draft) => draft.write(bytes),
         }
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self, Self::Standard(file) if file.is_terminal())
     }
 
     /// Fails if a signal asked the program to end and there is a file to remove first.
@@ -144,7 +148,7 @@ fn directory_of(path: &Path) -> &Path {
 
 const EXISTS: &str = "file exists; use --force to replace it";
 
-/// Refuses what would be lost, and what could not be replaced, before anything is minted.
+/// Refuses what would be lost, and what could not be replaced, before anything is made.
 fn check_target(path: &Path, force: bool) -> Result<(), Failure> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

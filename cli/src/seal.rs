@@ -91,7 +91,7 @@ impl Input {
         len: usize,
         mut step: impl FnMut(&mut Vec<u8>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Failure> {
-        let bar = self.bar();
+        let bar = if output.is_terminal() { ProgressBar::hidden() } else { self.bar() };
         let (to_writer, ready) = channel::<Result<Chunk, Failure>>();
         let (to_reader, spare) = channel::<Chunk>();
         for _ in 0..DEPTH {
@@ -131,7 +131,7 @@ impl Input {
         output.finish()
     }
 
-    /// A bar on a terminal, nothing elsewhere.
+    /// A bar if standard error is a terminal, nothing elsewhere.
     fn bar(&self) -> ProgressBar {
         let len = self.file.metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
         let template = match len {

@@ -401,13 +401,18 @@ fn at_a_terminal(directory: &TempDir, args: &str, lines: &[&str]) -> (Option<i32
 fn a_passphrase_is_asked_for_without_echo_and_twice_when_it_is_new() {
     let directory = prepared();
     let seal = "seal plain --out a --argon2-memory 19 --argon2-passes 2";
+    let hello = run(&directory, "seal --key-file key --out hello", b"hello");
+    expect(&hello, 0, "");
     let (code, shown) = at_a_terminal(&directory, seal, &["secret", "secret"]);
     assert_eq!(code, Some(0), "{shown:?}");
     assert!(shown.starts_with("Passphrase: \r\nThe same again: \r\n"), "{shown:?}");
+    assert!(shown.contains(" of 192.01 KiB, "), "no progress bar: {shown:?}");
     let (code, shown) = at_a_terminal(&directory, "open a --out b", &["secret"]);
     assert_eq!(code, Some(0), "{shown:?}");
     assert!(shown.starts_with("Passphrase: \r\n") && !shown.contains("secret"), "{shown:?}");
     assert!(fs::read(directory.path().join("b")).unwrap() == painted(LONG));
+    let (code, shown) = at_a_terminal(&directory, "open hello --key-file key", &[]);
+    assert_eq!((code, &*shown), (Some(0), "hello"), "a progress bar in the way");
 
     let again = "seal plain --out c --argon2-memory 19 --argon2-passes 2";
     for (args, lines, code, message) in [
