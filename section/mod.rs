@@ -3,8 +3,8 @@
 //! In a kernel, a section is what lies between enabling and disabling the FPU; in a real-time or
 //! async program, the longest time in which nobody else runs. There is one constant per primitive
 //! and no runtime knob (Elliott and Donenfeld, "use common macro for FPU limit", 2022): a power of
-//! two of bytes, such that the slowest backend stays below 40,000 cycles, 40 microseconds on a core
-//! of 1 GHz.
+//! two of bytes, such that the slowest backend stays below [`MAX_CYCLES`]. `keyspring sections` (in
+//! the program, with its feature `section-stats`) measures them.
 //!
 //! Every vector kernel runs inside a section, and no section inside another, since kernels know
 //! nothing of sections. The feature `hooks` lets a kernel or an RTOS act around each of them; the
@@ -20,6 +20,9 @@ pub use self::hooks::{AlreadyInstalled, Hooks, install};
 #[cfg(feature = "section-stats")]
 pub use self::stats::{Stats, reset_stats, stats, ticks};
 use crate::cpu::{self, Head, Row, Usable};
+
+/// The cycles that no section takes longer than: 40 microseconds on a core of 1 GHz.
+pub const MAX_CYCLES: u64 = 40_000;
 
 /// The bytes of ChaCha20 in one section: scalar, at 7.8 cycles a byte on Zen 3, in 32,000 cycles.
 pub const CHACHA20_BYTES: usize = 4096;

@@ -86,6 +86,9 @@ pub(crate) enum Command {
     Info,
     /// Run known answers on every backend that this machine can run.
     Selftest,
+    /// Measure how long each backend keeps the vector registers.
+    #[cfg(feature = "section-stats")]
+    Sections,
     /// Measure how fast this machine is, in a few seconds.
     ///
     /// The time of a call is that of the fastest slices of calls. Cycles are this time by the core's

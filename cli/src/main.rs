@@ -10,6 +10,7 @@
 //! help       completions for shells, and manual pages
 //! speed      how fast this machine is: table, JSON, chart
 //! machine    what runs here, and whether it computes what it should
+//! sections   how long each backend keeps the vector registers, with the feature `section-stats`
 //! failure    why a command ended early, and the exit code that says so
 //! ```
 
@@ -24,6 +25,8 @@ mod mint;
 mod output;
 mod seal;
 mod secret;
+#[cfg(feature = "section-stats")]
+mod sections;
 mod signals;
 mod speed;
 
@@ -68,6 +71,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Open { source, destination } => seal::open(&source, &destination),
         Command::Info => machine::info(),
         Command::Selftest => machine::self_test(),
+        #[cfg(feature = "section-stats")]
+        Command::Sections => sections::sections(),
         Command::Speed { quick, json, svg, force } => {
             speed::speed(quick, json, &Destination { out: svg, force })
         }
