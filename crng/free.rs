@@ -186,6 +186,25 @@ pub fn key<const N: usize>() -> SessionKey<N> {
     key
 }
 
+/// Mints a key of `N` bytes.
+///
+/// # Errors
+///
+/// [`Error`] if the operating system gives no entropy.
+///
+/// # Examples
+///
+/// ```
+/// let session = keyspring::crng::try_key::<256>()?;
+/// # Ok::<(), keyspring::crng::Error>(())
+/// ```
+#[inline]
+pub fn try_key<const N: usize>() -> Result<SessionKey<N>, Error> {
+    let mut key = SessionKey::zeroed();
+    local::fill_key(key.as_mut_bytes())?;
+    Ok(key)
+}
+
 #[inline]
 #[track_caller]
 fn fill_key(dst: &mut [u8]) {

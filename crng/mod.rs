@@ -60,7 +60,7 @@ pub use self::error::Error;
 #[cfg(all(feature = "std", feature = "getrandom"))]
 pub use self::free::{
     ThreadCrng, below, bool, bytes, fill, fill_keys, fill_uninit, fill_with, key, keys, range,
-    session_key, shuffle, thread, try_fill, u8, u16, u32, u64, u128,
+    session_key, shuffle, thread, try_fill, try_key, u8, u16, u32, u64, u128,
 };
 pub use self::health::{Health, Mode};
 pub use self::owned::{Builder, Crng, Policy};

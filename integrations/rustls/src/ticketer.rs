@@ -44,10 +44,10 @@ struct Tickets {
 
 impl Tickets {
     fn new() -> Result<Self, GetRandomFailed> {
-        // Without entropy this fails, where minting a key would panic.
-        crng::warm_up().map_err(|_| GetRandomFailed)?;
-        let cipher = XChaCha20Poly1305::from_key(crng::key().as_bytes());
-        Ok(Self { name: crng::bytes(), cipher })
+        let key = crng::try_key().map_err(|_| GetRandomFailed)?;
+        let mut name = [0; NAME_LEN];
+        crng::try_fill(&mut name).map_err(|_| GetRandomFailed)?;
+        Ok(Self { name, cipher: XChaCha20Poly1305::from_key(key.as_bytes()) })
     }
 }
 

@@ -3,30 +3,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use rustls::{AlertDescription, Connection, Error};
+use rustls::crypto::cipher::{AeadKey, InboundOpaqueMessage, OutboundChunks, OutboundPlainMessage};
+use rustls::{
+    AlertDescription, Connection, ContentType, Error, ProtocolVersion, SupportedCipherSuite,
+    Tls12CipherSuite, Tls13CipherSuite,
+};
 
 use crate::memory::{connect, deliver, hear, said_by, send};
 use crate::{Suite, client, ours, painted, ring, server, suites};
-
-#[test]
-fn keyspring_and_ring_understand_each_other() {
-    for suite in suites() {
-        for (client_side, server_side) in
-            [(ours(&suite), ring(&suite)), (ring(&suite), ours(&suite))]
-        {
-            let client = Arc::new(client(client_side, suite.identity));
-            let server = Arc::new(server(server_side, suite.identity));
-            let (mut client, mut server) = connect(&client, &server);
-            let negotiated = client.negotiated_cipher_suite().expect("they shook hands");
-            assert_eq!(negotiated.suite(), suite.ours.suite());
-            for len in (0..300).chain([1 << 14, (1 << 14) + 1, 1_000_000]) {
-                let message = painted(0, len);
-                assert!(send(&mut client, &mut server, &message) == message, "{len} bytes");
-                assert!(send(&mut server, &mut client, &message) == message, "{len} bytes back");
-            }
-        }
-    }
-}
 
 /// A connection of which one end runs on keyspring: that end, and the other on ring.
 fn our_end_and_rings(suite: &Suite, we_are_the_client: bool) -> (Connection, Connection) {
@@ -36,6 +20,22 @@ fn our_end_and_rings(suite: &Suite, we_are_the_client: bool) -> (Connection, Con
     let server = Arc::new(server(server_side, suite.identity));
     let (client, server) = connect(&client, &server);
     if we_are_the_client { (client, server) } else { (server, client) }
+}
+
+#[test]
+fn keyspring_and_ring_understand_each_other() {
+    for suite in suites() {
+        for we_are_the_client in [true, false] {
+            let (mut us, mut ring) = our_end_and_rings(&suite, we_are_the_client);
+            let negotiated = us.negotiated_cipher_suite().expect("they shook hands");
+            assert_eq!(negotiated.suite(), suite.ours.suite());
+            for len in (0..300).chain([1 << 14, (1 << 14) + 1, 1_000_000]) {
+                let message = painted(0, len);
+                assert!(send(&mut us, &mut ring, &message) == message, "{len} bytes");
+                assert!(send(&mut ring, &mut us, &message) == message, "{len} bytes back");
+            }
+        }
+    }
 }
 
 /// What spoils a record, and the name of it.
@@ -80,6 +80,33 @@ fn a_record_heard_twice_is_refused() {
         let record = said_by(&mut ring);
         hear(&mut us, &record).expect("it is what was said");
         assert_eq!(hear(&mut us, &record), Err(Error::DecryptError), "{}", suite.openssl);
+    }
+}
+
+#[test]
+fn a_record_that_holds_too_much_is_refused() {
+    let (key, iv) = (|| AeadKey::from([7; 32]), [9; 12]);
+    for suite in suites() {
+        let (mut encrypter, mut decrypter) = match suite.ours {
+            SupportedCipherSuite::Tls13(Tls13CipherSuite { aead_alg, .. }) => {
+                (aead_alg.encrypter(key(), iv.into()), aead_alg.decrypter(key(), iv.into()))
+            }
+            SupportedCipherSuite::Tls12(Tls12CipherSuite { aead_alg, .. }) => {
+                (aead_alg.encrypter(key(), &iv, &[]), aead_alg.decrypter(key(), &iv))
+            }
+        };
+        for (len, expected) in
+            [(1 << 14, Ok(1 << 14)), ((1 << 14) + 1, Err(Error::PeerSentOversizedRecord))]
+        {
+            let (typ, version) = (ContentType::ApplicationData, ProtocolVersion::TLSv1_2);
+            let message = painted(0, len);
+            let payload = OutboundChunks::Single(&message);
+            let record = encrypter.encrypt(OutboundPlainMessage { typ, version, payload }, 0);
+            let mut record = record.expect("nothing here looks at the length").encode();
+            let heard = InboundOpaqueMessage::new(typ, version, &mut record[5..]);
+            let opened = decrypter.decrypt(heard, 0).map(|message| message.payload.len());
+            assert_eq!(opened, expected, "{}", suite.openssl);
+        }
     }
 }
 
