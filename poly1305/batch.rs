@@ -89,12 +89,14 @@ mod lanes {
         let mut h = [zero; N];
         while steps > 0 {
             let mut runs: [&Blocks; MOST_LANES] = [&[]; MOST_LANES];
+            let mut tops = [0; MOST_LANES];
             let mut run = steps;
-            for (present, lane) in runs.iter_mut().zip(&*lanes) {
-                *present = lane.run();
-                run = run.min(present.len());
+            for (i, lane) in lanes.iter().enumerate() {
+                runs[i] = lane.run();
+                tops[i] = if lane.idle == 0 { R::TOP } else { 0 };
+                run = run.min(runs[i].len());
             }
-            let top = isa.lanes(|lane| if lanes[lane].idle == 0 { R::TOP } else { 0 });
+            let top = isa.lanes(|lane| tops[lane]);
             for i in 0..run {
                 let half = |half: usize| isa.lanes(|lane| word(runs[lane], i, half));
                 for (h, m) in h.iter_mut().zip(R::split(isa, half(0), half(1), top)) {

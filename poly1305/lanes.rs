@@ -16,6 +16,7 @@
 //! 3. In long messages two or four groups share one carry: `h r^2L + m0 r^L + m1` needs r^2L.
 
 use core::hint::black_box;
+use core::marker::PhantomData;
 
 use zeroize::Zeroize;
 
@@ -154,13 +155,42 @@ fn first_group<I: Isa, R: Radix<I, N>, const N: usize>(
 ) -> [I::V; N] {
     let empty = I::LANES - blocks.len();
     let (low, high) = if empty == 0 { isa.load(blocks) } else { isa.load_last(blocks) };
-    let top = isa.lanes(|lane| if I::ORDER[lane] >= empty { R::TOP } else { 0 });
+    let (live, first) = (&Masks::<I>::LIVE[empty], &Masks::<I>::FIRST[empty]);
+    let top = isa.and(isa.lanes(|lane| live[lane]), isa.splat(R::TOP));
     let mut h = R::split(isa, low, high, top);
-    let first = isa.lanes(|lane| if I::ORDER[lane] == empty { u64::MAX } else { 0 });
+    let first = isa.lanes(|lane| first[lane]);
     for (h, limb) in h.iter_mut().zip(state.limbs::<N>()) {
         *h = isa.add(*h, isa.and(isa.splat(limb), first));
     }
     h
+}
+
+/// The lanes of a first group, by how many blocks are missing in it. Tables, since the compiler makes
+/// long work of comparisons lane by lane.
+struct Masks<I>(PhantomData<I>);
+
+impl<I: Isa> Masks<I> {
+    /// The lanes that hold a block.
+    const LIVE: [[u64; MOST_LANES]; MOST_LANES] = Self::table(false);
+    /// The lane of the first block.
+    const FIRST: [[u64; MOST_LANES]; MOST_LANES] = Self::table(true);
+
+    const fn table(only_first: bool) -> [[u64; MOST_LANES]; MOST_LANES] {
+        let mut table = [[0; MOST_LANES]; MOST_LANES];
+        let mut empty = 0;
+        while empty < I::LANES {
+            let mut lane = 0;
+            while lane < I::LANES {
+                let block = I::ORDER[lane];
+                if block == empty || block > empty && !only_first {
+                    table[empty][lane] = u64::MAX;
+                }
+                lane += 1;
+            }
+            empty += 1;
+        }
+        table
+    }
 }
 
 /// Takes `K` groups off the rest and into h, with one carry.
@@ -176,10 +206,11 @@ pub(super) fn step<I: Isa, R: Radix<I, N>, const N: usize, const K: usize>(
     let (groups, after) = rest.split_at(K * I::LANES);
     *rest = after;
     let mut sum = R::sum(isa, message::<I, R, N>(isa, &groups[(K - 1) * I::LANES..]));
-    sum = R::add_product(isa, sum, forget(isa, h), powers[0]);
     for (group, power) in groups.chunks_exact(I::LANES).zip(&powers[1..]) {
         sum = R::add_product(isa, sum, message::<I, R, N>(isa, group), power);
     }
+    // Last, since all the rest can be computed while h is not there yet.
+    sum = R::add_product(isa, sum, forget(isa, h), powers[0]);
     R::carry(isa, sum)
 }
 

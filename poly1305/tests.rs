@@ -22,11 +22,16 @@ use crate::cpu::usable;
 
 /// RFC 8439, section 2.5.1, as it stands there.
 fn model(key: &[u8; 32], message: &[u8]) -> [u8; 16] {
+    model_from(&BigUint::ZERO, key, message)
+}
+
+/// The same from another accumulator than 0.
+fn model_from(accumulator: &BigUint, key: &[u8; 32], message: &[u8]) -> [u8; 16] {
     let p = (BigUint::from(1u8) << 130) - 5u8;
     let clamp = BigUint::from(0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff_u128);
     let r = BigUint::from_bytes_le(&key[..16]) & clamp;
     let s = BigUint::from_bytes_le(&key[16..]);
-    let mut h = BigUint::ZERO;
+    let mut h = accumulator.clone();
     for block in message.chunks(16) {
         let mut block = block.to_vec();
         block.push(1);
@@ -105,27 +110,50 @@ const WAYS: &[Way] = &[
     lanes!("radix 2^26, 2 lanes", Radix26, 2),
 ];
 
-/// Checks every way and every row on a message, whole and in two pieces: the second finds an
-/// accumulator, and powers. Returns how often each was run.
+/// Checks every row on a message, and every way.
 #[track_caller]
-fn check(key: &[u8; 32], message: &[u8]) -> usize {
+fn check(key: &[u8; 32], message: &[u8]) {
+    check_rows(key, message);
+    check_ways(key, message);
+}
+
+/// Checks every row: as it is, and without its threshold, whole and in two pieces, of which the
+/// second finds an accumulator and powers. Returns how often each row was run.
+#[track_caller]
+fn check_rows(key: &[u8; 32], message: &[u8]) -> usize {
     let expected = model(key, message);
-    let splits = [0, 16, 256].into_iter().filter(|split| *split <= message.len());
-    for split in splits.clone() {
-        let (first, second) = message.split_at(split);
-        let case = || format!("length {} split {split} key {key:x?}", message.len());
-        for way in WAYS {
-            assert_eq!((way.tag)(key, [first, second]), expected, "{} {}", way.name, case());
-        }
-        let rows = usable(TABLE).map(Core::on);
-        for core in rows.flat_map(|core| [core, core.without_threshold()]) {
+    let mut cases = 0;
+    for row in usable(TABLE).map(Core::on) {
+        let splits = splits(message).map(|split| (row.without_threshold(), split));
+        cases = 0;
+        for (core, split) in [(row, 0)].into_iter().chain(splits) {
             let mut poly = Poly1305::over(Accumulator::new(core, key));
-            poly.update(first);
-            poly.update(second);
-            assert_eq!(poly.finalize(), expected, "{} {}", core.name(), case());
+            poly.update(&message[..split]);
+            poly.update(&message[split..]);
+            let case = || format!("{} length {} split {split}", core.name(), message.len());
+            assert_eq!(poly.finalize(), expected, "{} key {key:x?}", case());
+            cases += 1;
         }
     }
-    splits.count()
+    cases
+}
+
+/// The same without a row, so on every machine alike.
+#[track_caller]
+fn check_ways(key: &[u8; 32], message: &[u8]) -> usize {
+    let expected = model(key, message);
+    for way in WAYS {
+        for split in splits(message) {
+            let (first, second) = message.split_at(split);
+            let case = || format!("{} length {} split {split}", way.name, message.len());
+            assert_eq!((way.tag)(key, [first, second]), expected, "{} key {key:x?}", case());
+        }
+    }
+    splits(message).count()
+}
+
+fn splits(message: &[u8]) -> impl Iterator<Item = usize> {
+    [0, 16, 256].into_iter().filter(|split| *split <= message.len())
 }
 
 fn key_of(r: u128) -> [u8; 32] {
@@ -145,9 +173,9 @@ fn every_length_gives_the_models_tag() {
     }
 }
 
-/// The edges of the limbs of every radix: in r, in the first block, in the blocks after it.
-#[test]
-fn limb_edges_give_the_models_tag() {
+/// The edges of the limbs of every radix: in r, in the first block, in the blocks after it; block
+/// counts around every threshold and group. Returns the messages, and the cases that `check` counts.
+fn limb_edges(check: fn(&[u8; 32], &[u8]) -> usize) -> [usize; 2] {
     const CLAMPED: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
     let rs = [1, 2, 4, 5, 1 << 26, 1 << 27, (1 << 28) - 1, CLAMPED, CLAMPED - 3, 1 << 44, 1 << 59];
     let mut blocks = vec![0, u128::MAX, (1 << 44) - 1, (1 << 45) - 1, (1 << 26) - 1, (1 << 27) - 1];
@@ -169,9 +197,22 @@ fn limb_edges_give_the_models_tag() {
             }
         }
     }
-    println!("limb edges: {messages} messages, {cases} cases for each radix and every row");
     assert_eq!(messages, 38 * 11 * 14 * 6);
-    assert!(cases >= 2 * messages, "whole, and after 16 bytes at least");
+    [messages, cases]
+}
+
+#[test]
+fn limb_edges_give_the_models_tag_on_every_row() {
+    let [messages, cases] = limb_edges(check_rows);
+    println!("limb edges: {messages} messages, {cases} cases for each row");
+    assert!(cases >= 3 * messages, "at least these: as it is, whole, after 16 bytes");
+}
+
+#[test]
+fn limb_edges_give_the_models_tag_in_every_radix() {
+    let [messages, cases] = limb_edges(check_ways);
+    println!("limb edges: {messages} messages, {cases} cases for each of {} ways", WAYS.len());
+    assert!(cases >= 2 * messages, "at least these: whole, after 16 bytes");
 }
 
 /// With r = 1 the accumulator is the sum of the blocks, and 2^129 - 1 twice is p + 3: the last
@@ -193,6 +234,72 @@ fn results_around_p_are_reduced() {
         }
     }
     assert_eq!(around_p, 4 * 64);
+    for i in 0..64 {
+        // With the bits above three blocks, 2^130 - 1 - i.
+        let message = [(ALL_ONES - i).to_le_bytes(), [0; 16], [0; 16]].concat();
+        check(&key_of(1), &message);
+    }
+}
+
+/// Accumulators that a kernel may find: up to 2^130 and above, as far as the scalar code leaves
+/// them, bit 130 set among them.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn every_accumulator_is_taken_in() {
+    let r = (1 << 124) - 1;
+    let key = key_of(r);
+    let message = vec![0xff; 70 * 16];
+    let accumulators = [0, 1, 3, 4].into_iter().flat_map(|top| {
+        let edges = [0, 1, 4, 5, u64::MAX - 5, u64::MAX - 4, u64::MAX];
+        edges.into_iter().flat_map(move |low| [0, u64::MAX].map(|middle| [low, middle, top]))
+    });
+    let mut cases = 0;
+    for h in accumulators {
+        let [low, middle, top] = h.map(BigUint::from);
+        let number = low + (middle << 64) + (top << 128);
+        for blocks in [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 32, 40, 69, 70] {
+            let message: &[[u8; 16]] = &message.as_chunks().0[..blocks];
+            let start = scalar::State::with_accumulator(key[..16].try_into().unwrap(), h);
+            let expected = model_from(&number, &key, message.as_flattened());
+            for core in usable(TABLE).map(|row| Core::on(row).without_threshold()) {
+                let (mut state, mut powers) = (start.clone(), None);
+                core.blocks(&mut state, &mut powers, message);
+                let tag = state.tag(key[16..].try_into().unwrap());
+                assert_eq!(tag, expected, "{} {blocks} blocks from {h:x?}", core.name());
+            }
+            let (mut state, mut powers) = (start.clone(), None);
+            lanes::blocks::<_, Radix44, _>(Plain::<8>, &mut state, &mut powers, message);
+            let tag = state.tag(key[16..].try_into().unwrap());
+            assert_eq!(tag, expected, "radix 2^44 {blocks} blocks from {h:x?}");
+            cases += 1;
+        }
+    }
+    println!("accumulators: {cases} cases for every row");
+}
+
+/// A message in so many random pieces, that powers, held bytes and short ends meet in all orders.
+#[test]
+fn a_thousand_random_splits_give_the_tag_of_the_whole() {
+    let message: Vec<u8> = (0..3000).map(|i| (i % 251) as u8).collect();
+    let key = core::array::from_fn(|i| 0xff - i as u8 * 5);
+    let expected = model(&key, &message);
+    for row in usable(TABLE).map(Core::on) {
+        let mut random = 1u64;
+        for split in 0..1000 {
+            let core = if split % 2 == 0 { row } else { row.without_threshold() };
+            let mut poly = Poly1305::over(Accumulator::new(core, &key));
+            let mut rest = &message[..];
+            while !rest.is_empty() {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let longest = [1, 17, 70, 300, 1500][(random >> 40) as usize % 5];
+                let (piece, after) =
+                    rest.split_at(rest.len().min((random >> 50) as usize % longest + 1));
+                poly.update(piece);
+                rest = after;
+            }
+            assert_eq!(poly.finalize(), expected, "{} split {split}", core.name());
+        }
+    }
 }
 
 #[test]
