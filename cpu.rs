@@ -20,7 +20,8 @@ pub(crate) struct Head {
     /// The instruction set, lower case.
     pub(crate) name: &'static str,
     /// How much of a CPU the row asks for, on one scale for all tables: 0 scalar, 10 the 128-bit
-    /// vectors that an architecture always has, 20 256-bit, 30 512-bit, 40 512-bit with IFMA.
+    /// vectors that an architecture always has, 20 256-bit, 29 256-bit with masks and 32 registers,
+    /// 30 512-bit, 40 512-bit with IFMA.
     pub(crate) level: u8,
     /// Whether this CPU and this operating system can run the row.
     pub(crate) usable: fn() -> bool,
@@ -95,7 +96,8 @@ impl Memo {
 pub(crate) fn choose<R: Row>(table: &'static [R], memo: &Memo) -> Option<Usable<R>> {
     #[cfg(feature = "force-backend")]
     if let Some(forced) = forced() {
-        return usable(table).find(|row| row.level() <= forced.level);
+        let most = forced.level.min(forced.tuning.most_level());
+        return usable(table).find(|row| row.level() <= most);
     }
     let index = match memo.0.load(Ordering::Relaxed) {
         UNDECIDED => first_usable(table, memo),
@@ -115,7 +117,9 @@ pub(crate) fn last<R: Row>(table: &'static [R]) -> Usable<R> {
 /// that gets here computes the same.
 #[cold]
 fn first_usable<R: Row>(table: &'static [R], memo: &Memo) -> u8 {
-    let index = table.iter().position(Row::usable).unwrap_or(table.len());
+    let most = Tuning::current().most_level();
+    let index = table.iter().position(|row| row.usable() && row.level() <= most);
+    let index = index.unwrap_or(table.len());
     memo.0.store(index as u8, Ordering::Relaxed);
     index as u8
 }
@@ -128,15 +132,19 @@ pub(crate) enum Tuning {
     /// AMD Zen 5: integer vector operations have a latency of two cycles, so one block of ChaCha20
     /// is faster in general-purpose registers (Kivilinna, libgcrypt, 2025: about 50 %).
     Zen5,
+    /// Intel Skylake-X, Cascade Lake and Cooper Lake: the whole core lowers its clock while it runs
+    /// 512-bit vectors (Intel, Optimization Reference Manual, 2.6.3), which a few messages don't pay back.
+    Ymm256,
 }
 
 impl Tuning {
-    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Zen5];
+    pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Zen5, Self::Ymm256];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Zen5 => "zen5",
+            Self::Ymm256 => "ymm256",
         }
     }
 
@@ -144,6 +152,15 @@ impl Tuning {
     #[inline(always)]
     pub(crate) fn scalar_single_block(self) -> bool {
         self == Self::Zen5
+    }
+
+    /// The highest level of a row to take.
+    #[inline]
+    fn most_level(self) -> u8 {
+        match self {
+            Self::Plain | Self::Zen5 => u8::MAX,
+            Self::Ymm256 => 29,
+        }
     }
 
     /// The tuning of this machine, or the one forced on this thread.
@@ -167,13 +184,13 @@ impl Tuning {
     /// The tuning for a CPU: a pure function of what CPUID says.
     ///
     /// Zen 5 is AuthenticAMD, family 1Ah, without AVX512_BMM (leaf 8000_0021h, EAX bit 23), which
-    /// the parts that follow it in the same family have.
+    /// the parts that follow it in the same family have. Skylake-X, Cascade Lake and Cooper Lake are
+    /// one model of GenuineIntel and differ by stepping.
     pub(crate) fn of(cpu: &Identity) -> Self {
-        let amd = cpu.vendor() == *b"AuthenticAMD";
-        if amd && cpu.family() == 0x1a && cpu.leaf_8000_0021_eax & (1 << 23) == 0 {
-            Self::Zen5
-        } else {
-            Self::Plain
+        match (&cpu.vendor(), cpu.family(), cpu.model()) {
+            (b"AuthenticAMD", 0x1a, _) if cpu.leaf_8000_0021_eax & (1 << 23) == 0 => Self::Zen5,
+            (b"GenuineIntel", 6, 0x55) => Self::Ymm256,
+            _ => Self::Plain,
         }
     }
 }
@@ -277,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn only_zen_5_is_tuned_as_zen_5() {
+    fn a_cpu_is_tuned_by_its_vendor_family_and_model() {
         let bmm = 1 << 23;
         for (name, identity, tuning) in [
             ("Granite Ridge (Zen 5)", cpu(b"AuthenticAMD", 0x00b4_0f40, 0), Tuning::Zen5),
@@ -287,7 +304,12 @@ mod tests {
             ("Raphael (Zen 4)", cpu(b"AuthenticAMD", 0x00a6_0f12, 0), Tuning::Plain),
             ("Milan (Zen 3)", cpu(b"AuthenticAMD", 0x00a0_0f11, 0), Tuning::Plain),
             ("Rome (Zen 2)", cpu(b"AuthenticAMD", 0x0083_0f10, 0), Tuning::Plain),
-            ("Skylake-X", cpu(b"GenuineIntel", 0x0005_0654, 0), Tuning::Plain),
+            ("Skylake-X", cpu(b"GenuineIntel", 0x0005_0654, 0), Tuning::Ymm256),
+            ("Cascade Lake", cpu(b"GenuineIntel", 0x0005_0657, 0), Tuning::Ymm256),
+            ("Cooper Lake", cpu(b"GenuineIntel", 0x0005_065b, 0), Tuning::Ymm256),
+            ("Ice Lake-SP", cpu(b"GenuineIntel", 0x0006_06a6, 0), Tuning::Plain),
+            ("Haswell-EP", cpu(b"GenuineIntel", 0x0003_06f2, 0), Tuning::Plain),
+            ("not Intel, model 55h", cpu(b"AuthenticAMD", 0x0005_0654, 0), Tuning::Plain),
             ("Sapphire Rapids", cpu(b"GenuineIntel", 0x000c_06f8, 0), Tuning::Plain),
             ("not AMD, family 1Ah", cpu(b"GenuineIntel", 0x00b4_0f40, 0), Tuning::Plain),
             ("no x86 at all", Identity::default(), Tuning::Plain),

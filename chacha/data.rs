@@ -34,6 +34,20 @@ pub(crate) trait Data: Sink + Sized {
     /// The first `mid` bytes and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
 
+    /// Puts a vector to as many bytes as there are from `at` on, which may lie beyond the end.
+    #[inline(always)]
+    fn put_part<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        let rest = self.len().saturating_sub(at);
+        if rest >= I::BYTES {
+            self.put_vector(isa, at, keystream);
+        } else if rest > 0 {
+            self.put_last(isa, at, keystream);
+        }
+    }
+
+    /// Puts a vector to the bytes from `at` on, of which there are fewer than it has.
+    fn put_last<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V);
+
     /// Puts `keystream` to as many of the first bytes, no more of them than there are.
     fn put(&mut self, keystream: &[u8]);
 
@@ -129,6 +143,12 @@ impl Data for InPlace<'_> {
     }
 
     #[inline(always)]
+    fn put_last<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        let bytes = &mut self.0[at..];
+        isa.store_part(bytes, isa.xor(isa.load_part(bytes), keystream));
+    }
+
+    #[inline(always)]
     fn put(&mut self, keystream: &[u8]) {
         let n = keystream.len();
         xor(&mut self.0[..n], keystream);
@@ -209,6 +229,12 @@ impl Data for Apart<'_> {
     }
 
     #[inline(always)]
+    fn put_last<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        let message = isa.load_part(&self.source[at..]);
+        isa.store_part(&mut self.destination[at..], isa.xor(message, keystream));
+    }
+
+    #[inline(always)]
     fn put(&mut self, keystream: &[u8]) {
         let n = keystream.len();
         self.destination[..n].copy_from_slice(&self.source[..n]);
@@ -269,6 +295,11 @@ impl Data for Keystream<'_> {
     }
 
     #[inline(always)]
+    fn put_last<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        isa.store_part(&mut self.0[at..], keystream);
+    }
+
+    #[inline(always)]
     fn put(&mut self, keystream: &[u8]) {
         self.0[..keystream.len()].copy_from_slice(keystream);
     }
@@ -276,6 +307,24 @@ impl Data for Keystream<'_> {
     #[inline(always)]
     fn kernel(row: &Backend) -> Call<Self> {
         row.keystream
+    }
+}
+
+/// A pass's place: the block apart, if there is one, and data for the others, of any length.
+#[derive(Debug)]
+pub(crate) struct Parts<'a, D> {
+    pub(crate) lead: Option<&'a mut [u8; 64]>,
+    pub(crate) data: D,
+}
+
+impl<D: Data> Sink for Parts<'_, D> {
+    #[inline(always)]
+    fn put_vector<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
+        match &mut self.lead {
+            Some(lead) if at < 64 => isa.store(&mut lead[at..], keystream),
+            Some(_) => self.data.put_part(isa, at - 64, keystream),
+            None => self.data.put_part(isa, at, keystream),
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! [`Isa::QUADS`] lanes of 128 bits; a *row* is one row of the state matrix (four words) in each
 //! of these lanes.
 
+use zeroize::Zeroize;
+
 use super::State;
 #[cfg(doc)]
 use super::shapes;
@@ -59,6 +61,24 @@ pub(crate) trait Isa: Copy {
     /// If there are fewer.
     fn store(self, bytes: &mut [u8], v: Self::V);
 
+    /// As [`Isa::load`], of as many bytes as there are; zeros follow. By a copy, unless there are
+    /// masks.
+    fn load_part(self, bytes: &[u8]) -> Self::V {
+        let mut whole = [0; MOST_BYTES];
+        let len = bytes.len().min(Self::BYTES);
+        whole[..len].copy_from_slice(&bytes[..len]);
+        self.load(&whole)
+    }
+
+    /// As [`Isa::store`], to as many bytes as there are. By a copy, unless there are masks.
+    fn store_part(self, bytes: &mut [u8], v: Self::V) {
+        let mut whole = [0; MOST_BYTES];
+        self.store(&mut whole, v);
+        let len = bytes.len().min(Self::BYTES);
+        bytes[..len].copy_from_slice(&whole[..len]);
+        whole.zeroize();
+    }
+
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn xor(self, a: Self::V, b: Self::V) -> Self::V;
 
@@ -67,9 +87,6 @@ pub(crate) trait Isa: Copy {
     fn rotl12(self, v: Self::V) -> Self::V;
     fn rotl8(self, v: Self::V) -> Self::V;
     fn rotl7(self, v: Self::V) -> Self::V;
-
-    /// [`shapes::edge`], compiled once for all modes.
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch);
 
     /// In each 128-bit lane, word `i` becomes word `i + 1`, `i + 2`, `i + 3` (mod 4).
     fn turn1(self, v: Self::V) -> Self::V;
@@ -83,6 +100,15 @@ pub(crate) trait Isa: Copy {
     /// whole blocks in the order of memory. Lane `q` belongs to the `q`-th block before, and the
     /// bytes of the `q`-th block stand together after.
     fn transpose_quads(self, v: [Self::V; 4]) -> [Self::V; 4];
+}
+
+/// The bytes of the longest vector.
+const MOST_BYTES: usize = 64;
+
+/// What short messages need where there are no masks.
+pub(crate) trait Scratched: Isa {
+    /// [`shapes::edge`], compiled once for all modes.
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch);
 }
 
 /// The quarter round (RFC 8439, section 2.1) on four vectors.

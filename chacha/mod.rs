@@ -31,6 +31,7 @@ pub(crate) mod backend;
 // The vector bodies have no row to run in yet on other architectures.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod batch;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod data;
 #[cfg(any(feature = "aead", feature = "cipher"))]
 pub(crate) mod inout;

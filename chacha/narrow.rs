@@ -17,6 +17,7 @@
 
 use super::data::Sink;
 use super::isa::{Isa, quarter_round};
+use super::shapes::record;
 use super::{CONSTANTS, State};
 
 /// Puts the keystream of `CHAINS * QUADS` blocks from block `first` on to `sink`.
@@ -27,6 +28,7 @@ pub(crate) fn pass<I: Isa, S: Sink, const CHAINS: usize>(
     first: u64,
     sink: &mut S,
 ) {
+    record("chains", CHAINS * I::QUADS);
     let [k0, k1, k2, k3, k4, k5, k6, k7] = state.key;
     let (a, b, c) = (isa.row(CONSTANTS), isa.row([k0, k1, k2, k3]), isa.row([k4, k5, k6, k7]));
     let mut start = [[a, b, c, a]; CHAINS];

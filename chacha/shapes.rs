@@ -11,8 +11,8 @@
 
 use zeroize::Zeroize;
 
-use super::data::{Data, Keystream};
-use super::isa::Isa;
+use super::data::{Data, Keystream, Parts, Sink};
+use super::isa::{Isa, Scratched};
 use super::{State, narrow, wide};
 
 /// Room for the longest pass of any backend.
@@ -21,7 +21,7 @@ pub(super) type Scratch = [u8; 64 * 8];
 /// The whole of a kernel call: the blocks from `first` on, one to `lead` if there is one, the others
 /// to `data`.
 #[inline(always)]
-pub(super) fn run<I: Isa, D: Data>(
+pub(super) fn run<I: Scratched, D: Data>(
     isa: I,
     state: &State,
     mut first: u64,
@@ -49,7 +49,7 @@ pub(super) fn run<I: Isa, D: Data>(
 
 /// A lead and data that are one vertical pass at the most, together.
 #[inline(always)]
-fn short<I: Isa, D: Data>(
+fn short<I: Scratched, D: Data>(
     isa: I,
     state: &State,
     first: u64,
@@ -76,17 +76,83 @@ pub(super) fn edge<I: Isa>(
     blocks: usize,
     scratch: &mut Scratch,
 ) {
-    const {
-        assert!(I::WIDE_FROM <= 3 * I::QUADS + 1, "three chains must do below");
-        assert!(64 * 4 * I::QUADS <= size_of::<Scratch>(), "a vertical pass must fit");
-    }
-    let keystream = &mut Keystream(scratch);
+    const { assert!(64 * 4 * I::QUADS <= size_of::<Scratch>(), "a vertical pass must fit") };
+    one_pass(isa, state, first, blocks, &mut Keystream(scratch));
+}
+
+/// The cheapest pass that has `blocks` blocks or more, at least 1 and at most a vertical pass.
+#[inline(always)]
+fn one_pass<I: Isa, S: Sink>(isa: I, state: &State, first: u64, blocks: usize, sink: &mut S) {
+    const { assert!(I::WIDE_FROM <= 3 * I::QUADS + 1, "three chains must do below") };
     if blocks >= I::WIDE_FROM {
-        return wide::pass(isa, state, first, keystream);
+        return wide::pass(isa, state, first, sink);
     }
     match blocks.div_ceil(I::QUADS) {
-        1 => narrow::pass::<I, _, 1>(isa, state, first, keystream),
-        2 => narrow::pass::<I, _, 2>(isa, state, first, keystream),
-        _ => narrow::pass::<I, _, 3>(isa, state, first, keystream),
+        1 => narrow::pass::<I, _, 1>(isa, state, first, sink),
+        2 => narrow::pass::<I, _, 2>(isa, state, first, sink),
+        _ => narrow::pass::<I, _, 3>(isa, state, first, sink),
     }
+}
+
+/// As [`run`], where loads and stores have masks: every pass goes straight to the data, a single
+/// block through vectors of its own.
+#[inline(always)]
+pub(super) fn direct<I: Isa, J: Isa, D: Data>(
+    isa: I,
+    single: J,
+    state: &State,
+    mut first: u64,
+    mut lead: Option<&mut [u8; 64]>,
+    mut data: D,
+) {
+    let wide_blocks = 4 * I::QUADS;
+    let apart = if lead.is_some() { 64 } else { 0 };
+    let mut at = 0;
+    if apart + data.len() > 64 * wide_blocks {
+        if lead.is_some() {
+            at = 64 * (wide_blocks - 1);
+            let sink = &mut Parts { lead: lead.take(), data: data.window(0, at) };
+            wide::pass(isa, state, first, sink);
+            first = first.wrapping_add(wide_blocks as u64);
+        }
+        let len = (data.len() - at) / (64 * wide_blocks) * (64 * wide_blocks);
+        let mut passes = data.window(at, len);
+        match len / (64 * wide_blocks) {
+            0 => {}
+            1 => wide::pass(isa, state, first, &mut passes),
+            _ => wide::pipelined(isa, state, first, &mut passes),
+        }
+        first = first.wrapping_add(len as u64 / 64);
+        at += len;
+    }
+    let apart = if lead.is_some() { 64 } else { 0 };
+    let rest = data.len() - at;
+    let sink = &mut Parts { lead, data: data.window(at, rest) };
+    match (apart + rest).div_ceil(64) {
+        0 => {}
+        1 => one_pass(single, state, first, 1, sink),
+        blocks => one_pass(isa, state, first, blocks, sink),
+    }
+}
+
+/// Tells the tests that a body runs, and for how many blocks.
+#[inline(always)]
+pub(super) fn record(_body: &'static str, _blocks: usize) {
+    #[cfg(test)]
+    RAN.with_borrow_mut(|ran| ran.push((_body, _blocks)));
+}
+
+#[cfg(test)]
+std::thread_local! {
+    static RAN: core::cell::RefCell<std::vec::Vec<(&'static str, usize)>> = const {
+        core::cell::RefCell::new(std::vec::Vec::new())
+    };
+}
+
+/// What was recorded while `run` ran.
+#[cfg(test)]
+pub(super) fn recorded(run: impl FnOnce()) -> std::vec::Vec<(&'static str, usize)> {
+    RAN.take();
+    run();
+    RAN.take()
 }

@@ -9,7 +9,7 @@ use super::backend::TABLE;
 use super::batch::{Lane, MOST_LANES};
 use super::data::{Apart, InPlace, Keystream};
 use super::*;
-use crate::cpu::{self, Tuning, usable};
+use crate::cpu::{self, Row, Tuning, usable};
 
 /// Bytes with period 251, so that no offset looks like another a block further.
 fn painted(len: usize) -> Vec<u8> {
@@ -21,14 +21,17 @@ fn state_at(counter: u64) -> State {
     State { counter, ..state.clone() }
 }
 
+/// The tunings that change what a given row does.
+const TUNINGS: [Tuning; 2] = [Tuning::Plain, Tuning::Zen5];
+
 /// Every usable row with each tuning. The scalar one is among them, so that a target without vectors
 /// has something to check: modes, leads and sections.
 fn cores() -> Vec<Core> {
     let cores: Vec<Core> = usable(TABLE)
         .map(Core::on)
-        .flat_map(|core| Tuning::ALL.map(|tuning| core.tuned(tuning)))
+        .flat_map(|core| TUNINGS.map(|tuning| core.tuned(tuning)))
         .collect();
-    let rows = cores.len() / Tuning::ALL.len();
+    let rows = cores.len() / TUNINGS.len();
     let vectors = cfg!(any(
         all(target_arch = "x86_64", target_feature = "sse2"),
         all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
@@ -36,7 +39,12 @@ fn cores() -> Vec<Core> {
     ));
     assert!(rows > usize::from(vectors), "{rows} rows");
     #[cfg(target_arch = "x86_64")]
-    assert!(rows == 3 || !std::is_x86_feature_detected!("avx2"), "{rows} rows");
+    {
+        use std::is_x86_feature_detected as has;
+        let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vl");
+        let promised = 2 + usize::from(has!("avx2")) + 2 * usize::from(avx512);
+        assert_eq!(rows, promised, "rows");
+    }
     cores
 }
 
@@ -97,11 +105,127 @@ fn backends_agree_on_every_length() {
     }
 }
 
+/// A body and its blocks, as [`shapes::record`] has them.
+type Shape = (&'static str, usize);
+
+/// What must run for so many whole blocks, by the table in DESIGN.md: blocks, and the passes.
+fn promised_shapes(row: &str) -> &'static [(core::ops::RangeInclusive<usize>, &'static [Shape])] {
+    match row {
+        "avx512" => &[
+            (1..=1, &[("chains", 1)]),
+            (2..=4, &[("chains", 4)]),
+            (5..=8, &[("chains", 8)]),
+            (9..=16, &[("vertical", 16)]),
+            (17..=17, &[("vertical", 16), ("chains", 1)]),
+            (18..=20, &[("vertical", 16), ("chains", 4)]),
+            (21..=24, &[("vertical", 16), ("chains", 8)]),
+            (25..=31, &[("vertical", 16), ("vertical", 16)]),
+            (32..=32, &[("pipelined", 32)]),
+            (33..=33, &[("pipelined", 32), ("chains", 1)]),
+            (63..=63, &[("pipelined", 48), ("vertical", 16)]),
+            (64..=64, &[("pipelined", 64)]),
+        ],
+        "avx512vl" => &[
+            (1..=1, &[("chains", 1)]),
+            (2..=2, &[("chains", 2)]),
+            (3..=4, &[("chains", 4)]),
+            (5..=6, &[("chains", 6)]),
+            (7..=8, &[("vertical", 8)]),
+            (9..=9, &[("vertical", 8), ("chains", 1)]),
+            (15..=15, &[("vertical", 8), ("vertical", 8)]),
+            (16..=16, &[("pipelined", 16)]),
+            (64..=64, &[("pipelined", 64)]),
+        ],
+        "avx2" => &[
+            (1..=2, &[("chains", 2)]),
+            (3..=4, &[("chains", 4)]),
+            (5..=6, &[("chains", 6)]),
+            (7..=8, &[("vertical", 8)]),
+            (9..=10, &[("vertical", 8), ("chains", 2)]),
+            (16..=16, &[("vertical", 8), ("vertical", 8)]),
+        ],
+        "sse2" | "simd128" => &[
+            (1..=1, &[("chains", 1)]),
+            (2..=2, &[("chains", 2)]),
+            (3..=4, &[("vertical", 4)]),
+            (5..=5, &[("vertical", 4), ("chains", 1)]),
+            (8..=8, &[("vertical", 4), ("vertical", 4)]),
+        ],
+        "neon" => &[
+            (1..=1, &[("scalar", 1)]),
+            (2..=2, &[("chains", 2)]),
+            (3..=4, &[("chains", 4)]),
+            (5..=6, &[("chains", 6)]),
+            (7..=8, &[("vertical", 8)]),
+            (9..=9, &[("vertical", 8), ("scalar", 1)]),
+        ],
+        "scalar" => &[(1..=1, &[("scalar", 1)]), (2..=2, &[("scalar", 1), ("scalar", 1)])],
+        other => panic!("{other}: no shapes are promised"),
+    }
+}
+
+#[test]
+fn each_length_runs_the_shape_that_is_promised() {
+    let state = state_at(0);
+    for core in usable(TABLE).map(Core::on) {
+        for (range, promised) in promised_shapes(core.name()) {
+            for blocks in range.clone() {
+                let mut bytes = vec![0; 64 * blocks];
+                let ran = shapes::recorded(|| core.run(&state, 0, None, InPlace(&mut bytes)));
+                assert_eq!(ran, *promised, "{}, {blocks} blocks", core.name());
+            }
+        }
+        let zen5 = core.tuned(Tuning::Zen5);
+        let mut bytes = vec![0; 64 * (core.pass_blocks() + 1)];
+        for blocks in [1, core.pass_blocks() + 1] {
+            let bytes = &mut bytes[..64 * blocks];
+            let ran = shapes::recorded(|| zen5.run(&state, 0, None, InPlace(bytes)));
+            assert_eq!(ran.last(), Some(&("scalar", 1)), "{} on Zen 5", core.name());
+        }
+    }
+}
+
+/// A block apart takes no pass of its own.
+#[test]
+fn a_block_apart_shares_the_first_pass() {
+    let state = state_at(0);
+    for core in usable(TABLE).map(Core::on) {
+        for (range, promised) in promised_shapes(core.name()) {
+            let blocks = *range.start();
+            // Only whole passes in a row are pipelined, and the first is not one of these.
+            if promised[0].0 == "pipelined" {
+                continue;
+            }
+            let (mut lead, mut bytes) = ([0; 64], vec![0; 64 * (blocks - 1)]);
+            let ran =
+                shapes::recorded(|| core.run(&state, 0, Some(&mut lead), InPlace(&mut bytes)));
+            assert_eq!(ran, *promised, "{}, {blocks} blocks", core.name());
+        }
+    }
+}
+
+/// What no CPU here may have: a wide row where the tuning prefers narrow ones.
+#[test]
+fn a_tuning_to_256_bits_takes_no_wider_row() {
+    let guard = cpu::force("scalar+ymm256").unwrap();
+    assert_eq!(Core::new().name(), "scalar");
+    drop(guard);
+    for (forced, taken) in [("avx512", "avx512"), ("avx512+ymm256", "avx512vl")] {
+        match cpu::force(forced) {
+            Ok(_guard) => assert_eq!(Core::new().name(), taken),
+            Err(_) => assert!(usable(TABLE).all(|row| row.level() < 29), "{forced} is usable"),
+        }
+    }
+}
+
 #[test]
 fn counter_carries_into_word_13() {
     for core in cores() {
+        // Every lane of the widest vector has its turn to carry first.
         for counter in 0xffff_ffe8..=0xffff_ffff_u64 {
-            for len in [0, 1, 63, 64, 65, 128, 191, 256, 300, 384, 448, 512, 513, 700, 1024, 1100] {
+            for len in
+                [0, 1, 63, 64, 65, 128, 191, 256, 300, 384, 448, 512, 513, 700, 1024, 1100, 2112]
+            {
                 let case = std::format!("{} counter {counter:#x} length {len}", core.name());
                 check(core, &state_at(counter), len, &case);
             }

@@ -13,14 +13,30 @@
 //! together: of the 4 x 4 words in each 128-bit lane, then of the 128-bit lanes themselves. Lane `l` of a
 //! 128-bit lane `q` has block `4q + l`.
 
+use zeroize::Zeroize;
+
 use super::State;
-use super::data::Sink;
+use super::data::{Data, Sink};
 use super::isa::{Isa, quarter_rounds};
+use super::shapes::record;
 
 /// Puts the keystream of `4 * QUADS` blocks from block `first` on to `sink`.
 #[inline(always)]
 pub(crate) fn pass<I: Isa, S: Sink>(isa: I, state: &State, first: u64, sink: &mut S) {
     pass_with(isa, state, first, sink, || ());
+}
+
+/// What happens between the rounds. A trait and not a closure: what has vectors in it must be inlined.
+pub(crate) trait Between {
+    /// After a quarter, 0 to 3, of each double round.
+    fn at(&mut self, quarter: usize);
+}
+
+impl<F: FnMut()> Between for F {
+    #[inline(always)]
+    fn at(&mut self, _quarter: usize) {
+        self();
+    }
 }
 
 /// As [`pass`], and calls `between` four times in each double round: work for the integer units,
@@ -31,8 +47,16 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
     state: &State,
     first: u64,
     sink: &mut S,
-    between: impl FnMut(),
+    between: impl Between,
 ) {
+    record("vertical", 4 * I::QUADS);
+    let x = words(isa, state, first, between);
+    put_blocks(isa, x, sink);
+}
+
+/// The keystream of a pass, one word of each block to a vector.
+#[inline(always)]
+fn words<I: Isa>(isa: I, state: &State, first: u64, between: impl Between) -> [I::V; 16] {
     let words = state.words(0);
     let mut x = [isa.splat(words[0]); 16];
     for i in 1..16 {
@@ -50,7 +74,7 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
         };
         x[i] = isa.add(x[i], start);
     }
-    put_blocks(isa, x, sink);
+    x
 }
 
 /// The rounds without the feed-forward.
@@ -59,7 +83,7 @@ pub(super) fn rounds<I: Isa>(
     isa: I,
     mut x: [I::V; 16],
     double_rounds: u32,
-    mut between: impl FnMut(),
+    mut between: impl Between,
 ) -> [I::V; 16] {
     macro_rules! side_by_side {
         ($([$a:literal $b:literal $c:literal $d:literal])*) => {
@@ -75,20 +99,20 @@ pub(super) fn rounds<I: Isa>(
     for _ in 0..double_rounds {
         if I::SIDE_BY_SIDE {
             side_by_side!([0 4 8 12] [1 5 9 13] [2 6 10 14] [3 7 11 15]);
-            between();
-            between();
+            between.at(0);
+            between.at(1);
             side_by_side!([0 5 10 15] [1 6 11 12] [2 7 8 13] [3 4 9 14]);
-            between();
-            between();
+            between.at(2);
+            between.at(3);
         } else {
             one_by_one!([0 4 8 12] [1 5 9 13]);
-            between();
+            between.at(0);
             one_by_one!([2 6 10 14] [3 7 11 15]);
-            between();
+            between.at(1);
             one_by_one!([0 5 10 15] [1 6 11 12]);
-            between();
+            between.at(2);
             one_by_one!([2 7 8 13] [3 4 9 14]);
-            between();
+            between.at(3);
         }
     }
     x
@@ -103,10 +127,103 @@ pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, mut x: [I::V; 16], sink: &mut 
     }
     // Now x[4 * row + j] holds that row of the blocks j, j + 4, ... in its 128-bit lanes.
     for j in 0..4 {
-        let blocks = isa.transpose_quads([x[j], x[4 + j], x[8 + j], x[12 + j]]);
-        for (i, keystream) in blocks.into_iter().enumerate() {
-            let (quad, offset) = (i * I::BYTES / 64, i * I::BYTES % 64);
-            sink.put_vector(isa, (j + 4 * quad) * 64 + offset, keystream);
+        put_column(isa, j, [x[j], x[4 + j], x[8 + j], x[12 + j]], sink);
+    }
+}
+
+/// Puts the blocks j, j + 4, ... to `sink`, their four rows in a vector each.
+#[inline(always)]
+fn put_column<I: Isa, S: Sink>(isa: I, j: usize, rows: [I::V; 4], sink: &mut S) {
+    for (i, keystream) in isa.transpose_quads(rows).into_iter().enumerate() {
+        let (quad, offset) = (i * I::BYTES / 64, i * I::BYTES % 64);
+        sink.put_vector(isa, (j + 4 * quad) * 64 + offset, keystream);
+    }
+}
+
+/// As many passes as `data` has room for, at least 1: the keystream of each waits in memory, and is
+/// transposed and put to the data between the double rounds of the next, whose rotations leave the
+/// shuffle unit idle.
+///
+/// ```text
+/// double round    0       1       2       3       4         5         6         7         8 ...
+/// last pass       row 0   row 1   row 2   row 3   blocks 0  blocks 1  blocks 2  blocks 3
+/// ```
+#[inline(always)]
+pub(super) fn pipelined<I: Isa, D: Data>(isa: I, state: &State, mut first: u64, data: &mut D) {
+    let pass = 64 * 4 * I::QUADS;
+    record("pipelined", data.len() / 64);
+    let mut waiting = Waiting([[0; 64]; 16]);
+    waiting.hold(isa, words(isa, state, first, || ()));
+    let mut at = 0;
+    while data.len() - at >= 2 * pass {
+        first = first.wrapping_add(4 * I::QUADS as u64);
+        let mut last = Last { isa, waiting: &mut waiting, sink: data.window(at, pass), step: 0 };
+        let next = words(isa, state, first, &mut last);
+        last.finish();
+        waiting.hold(isa, next);
+        at += pass;
+    }
+    Last { isa, waiting: &mut waiting, sink: data.window(at, pass), step: 0 }.finish();
+    waiting.0.as_flattened_mut().zeroize();
+}
+
+/// The keystream of a pass that has yet to be transposed, a vector to an entry.
+#[repr(align(64))]
+struct Waiting([[u8; 64]; 16]);
+
+impl Waiting {
+    #[inline(always)]
+    fn hold<I: Isa>(&mut self, isa: I, x: [I::V; 16]) {
+        for (bytes, x) in self.0.iter_mut().zip(x) {
+            isa.store(bytes, x);
+        }
+    }
+}
+
+/// The pass before: what of it has yet to be done.
+struct Last<'a, I, S> {
+    isa: I,
+    waiting: &'a mut Waiting,
+    sink: S,
+    step: usize,
+}
+
+impl<I: Isa, S: Sink> Last<'_, I, S> {
+    /// Step 0 to 3: the words of a row. 4 to 7: four rows, and on to the data. There are no more.
+    #[inline(always)]
+    fn step(&mut self) {
+        let (isa, j) = (self.isa, self.step % 4);
+        if self.step < 4 {
+            let rows = &mut self.waiting.0.as_chunks_mut::<4>().0[j];
+            let x =
+                [isa.load(&rows[0]), isa.load(&rows[1]), isa.load(&rows[2]), isa.load(&rows[3])];
+            let x = isa.transpose_words(x);
+            for i in 0..4 {
+                isa.store(&mut rows[i], x[i]);
+            }
+        } else if self.step < 8 {
+            let x = &self.waiting.0;
+            let rows =
+                [isa.load(&x[j]), isa.load(&x[4 + j]), isa.load(&x[8 + j]), isa.load(&x[12 + j])];
+            put_column(isa, j, rows, &mut self.sink);
+        }
+        self.step += 1;
+    }
+
+    /// The steps that are left: all, or those beyond the double rounds of ChaCha8 and ChaCha12.
+    #[inline(always)]
+    fn finish(mut self) {
+        while self.step < 8 {
+            self.step();
+        }
+    }
+}
+
+impl<I: Isa, S: Sink> Between for &mut Last<'_, I, S> {
+    #[inline(always)]
+    fn at(&mut self, quarter: usize) {
+        if quarter == 0 {
+            self.step();
         }
     }
 }

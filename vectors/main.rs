@@ -150,8 +150,16 @@ fn on_every_backend(mut test: impl FnMut(&str)) {
 /// The backends that have a kernel for every primitive and whose features this CPU has.
 fn promised_by_the_cpu() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
-    let vectors: &[_] =
-        if std::arch::is_x86_feature_detected!("avx2") { &["avx2", "sse2"] } else { &["sse2"] };
+    let vectors: &[_] = {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx512f") && has!("avx512bw") && has!("avx512vl") {
+            &["avx512", "avx512vl", "avx2", "sse2"]
+        } else if has!("avx2") {
+            &["avx2", "sse2"]
+        } else {
+            &["sse2"]
+        }
+    };
     #[cfg(not(target_arch = "x86_64"))]
     let vectors: &[_] = if cfg!(all(target_arch = "aarch64", target_endian = "little")) {
         &["neon"]

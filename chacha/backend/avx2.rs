@@ -13,7 +13,7 @@ use core::arch::x86_64::{
 use super::Backend;
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::Isa;
+use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
@@ -81,6 +81,13 @@ macro_rules! avx2 {
         // SAFETY: the token proves AVX2; it is made in a function that enables it.
         unsafe { $call }
     }};
+}
+
+impl Scratched for Avx2 {
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        avx2!(edge(state, first, blocks, scratch));
+    }
 }
 
 impl Isa for Avx2 {
@@ -171,11 +178,6 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn rotl7(self, v: __m256i) -> __m256i {
         avx2!(_mm256_or_si256(_mm256_slli_epi32::<7>(v), _mm256_srli_epi32::<25>(v)))
-    }
-
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        avx2!(edge(state, first, blocks, scratch));
     }
 
     #[inline(always)]

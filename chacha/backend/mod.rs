@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 pub(crate) mod neon;
 pub(super) mod scalar;
@@ -47,6 +49,10 @@ impl Row for Backend {
 
 /// Best first; the last row runs everywhere.
 pub(crate) static TABLE: &[Backend] = &[
+    #[cfg(target_arch = "x86_64")]
+    avx512::ROW,
+    #[cfg(target_arch = "x86_64")]
+    avx512::ROW_OF_256_BITS,
     #[cfg(target_arch = "x86_64")]
     avx2::ROW,
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

@@ -16,7 +16,7 @@ use core::arch::asm;
 use super::Backend;
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::Isa;
+use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
@@ -97,6 +97,13 @@ fn words(words: [u32; 4]) -> uint32x4_t {
 fn bytes(bytes: &[u8; 16]) -> uint32x4_t {
     // SAFETY: the array has 16 bytes, and the load needs no alignment.
     unsafe { vreinterpretq_u32_u8(vld1q_u8(bytes.as_ptr())) }
+}
+
+impl Scratched for Neon {
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        edge(state, first, blocks, scratch);
+    }
 }
 
 impl Isa for Neon {
@@ -189,11 +196,6 @@ impl Isa for Neon {
     #[inline(always)]
     fn rotl7(self, v: Pair) -> Pair {
         v.map(rotl::<7, 25>)
-    }
-
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
     }
 
     #[inline(always)]

@@ -4,9 +4,9 @@
 use zeroize::Zeroize;
 
 use super::Backend;
-use crate::chacha::State;
 use crate::chacha::batch::{Blocks, Lane};
 use crate::chacha::data::{Data, Mode, mode};
+use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
 /// Without vectors a block costs the same in any company, so nothing is gained by a longer pass.
@@ -44,6 +44,7 @@ fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
 
 /// A block of keystream (RFC 8439, section 2.3).
 fn block(state: &State, number: u64) -> [u8; 64] {
+    shapes::record("scalar", 1);
     let mut start = state.words(number);
     let mut x = start;
     double_rounds(&mut x, state.double_rounds);

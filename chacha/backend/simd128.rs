@@ -9,7 +9,7 @@ use core::arch::wasm32::{
 use super::Backend;
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::Isa;
+use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
@@ -43,6 +43,13 @@ struct Simd128(());
 #[inline(always)]
 fn rotl(v: v128, left: u32) -> v128 {
     v128_or(i32x4_shl(v, left), u32x4_shr(v, 32 - left))
+}
+
+impl Scratched for Simd128 {
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        edge(state, first, blocks, scratch);
+    }
 }
 
 impl Isa for Simd128 {
@@ -126,11 +133,6 @@ impl Isa for Simd128 {
     #[inline(always)]
     fn rotl7(self, v: v128) -> v128 {
         rotl(v, 7)
-    }
-
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 use super::Backend;
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::Isa;
+use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
@@ -51,6 +51,13 @@ macro_rules! sse2 {
             $call
         }
     }};
+}
+
+impl Scratched for Sse2 {
+    #[inline(always)]
+    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
+        edge(state, first, blocks, scratch);
+    }
 }
 
 impl Isa for Sse2 {
@@ -139,11 +146,6 @@ impl Isa for Sse2 {
     #[inline(always)]
     fn rotl7(self, v: __m128i) -> __m128i {
         sse2!(_mm_or_si128(_mm_slli_epi32::<7>(v), _mm_srli_epi32::<25>(v)))
-    }
-
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
     }
 
     #[inline(always)]
