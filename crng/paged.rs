@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 
 use super::direct::{self, step};
 use super::page::{MOST_BLOCKS, Page, Slot, now};
-use super::seed::{draw, extract, pool};
+use super::seed::{draw, extract, is_a_key, pool};
 use super::{EntropySource, Error, Health};
 use crate::chacha::data::Keystream;
 use crate::chacha::{Core, State};
@@ -258,7 +258,7 @@ impl<E: EntropySource> Generator<'_, E> {
         let mut key = [0; 32];
         page.copy_key(&mut key);
         step();
-        let seeded = key.iter().fold(0, |all, byte| all | byte) != 0;
+        let seeded = is_a_key(&key);
         if seeded {
             let time = now();
             let blocks = next_refill(page, time);
