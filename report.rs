@@ -19,12 +19,13 @@ use crate::poly1305::{self, Accumulator, Poly1305};
 /// ```
 #[must_use]
 pub fn report() -> Report {
+    let chacha20 = chacha::Core::new();
     Report {
         cpu: Identity::of_this_cpu(),
         tuning: Tuning::current(),
-        chacha20: chacha::Core::new(),
+        chacha20,
         poly1305: poly1305::Core::new(),
-        fused: Fused::new(),
+        fused: Fused::beside(chacha20),
     }
 }
 

@@ -44,6 +44,20 @@ fn definition(key: &[u8; 32], nonce: &[u8; 12], aad: &[u8], message: &[u8]) -> V
     sealed
 }
 
+/// Beside a wider ChaCha20 row, a fused one only costs: there is none then.
+#[test]
+fn a_fused_row_runs_beside_its_own_chacha20_row_alone() {
+    let fused = if cfg!(target_pointer_width = "64") { ["avx2", "neon"] } else { [""; 2] };
+    for backend in cpu::backends() {
+        let _guard = cpu::force(backend).unwrap();
+        let report = cpu::report();
+        let expected = fused.into_iter().find(|name| *name == report.chacha20());
+        assert_eq!(report.fused(), expected, "{backend}");
+        let cores = Cores::new();
+        assert_eq!(cores.fused.map(backend::Fused::name), expected, "{backend}");
+    }
+}
+
 #[test]
 fn every_length_is_sealed_as_defined_and_opens_again() {
     for backend in cpu::backends() {

@@ -21,7 +21,8 @@ pub(super) struct Cores {
 impl Cores {
     #[inline]
     pub(super) fn new() -> Self {
-        Self { chacha: chacha::Core::new(), poly1305: poly1305::Core::new(), fused: Fused::new() }
+        let chacha = chacha::Core::new();
+        Self { chacha, poly1305: poly1305::Core::new(), fused: Fused::beside(chacha) }
     }
 
     /// Encrypts a message with keystream that is there already, block 0 first, and gives its tag.
