@@ -93,8 +93,8 @@ fn open_refuses_every_flipped_bit_and_leaves_the_ciphertext() {
         for len in [0, 1, 15, 16, 17, 64, 100, 256] {
             refuses_flipped_bits(len, 1);
         }
-        // The longest that is opened with keystream made ahead, and beyond; one bit in 61.
-        for len in [447, 448, 449, 1024, 4096, 4097] {
+        // The longest of each pass that keystream is made ahead in, and beyond; one bit in 61.
+        for len in [191, 192, 193, 447, 448, 449, 959, 960, 961, 1024, 4096, 4097] {
             refuses_flipped_bits(len, 61);
         }
     }

@@ -67,8 +67,8 @@ impl Cores {
 /// The double rounds of ChaCha20.
 const DOUBLE_ROUNDS: u32 = 10;
 
-/// The longest message that is opened with keystream made ahead: with block 0, eight blocks, one
-/// pass of the AVX2 row.
+/// With block 0, the blocks of one pass of the AVX2 row: how much a fused row leaves to the pass that
+/// makes the Poly1305 key.
 const SHORT: usize = 7 * 64;
 
 /// A key and a nonce.
@@ -128,19 +128,38 @@ impl Whole {
     /// Checks the tag of a ciphertext, and only then decrypts it. Returns whether the tag was
     /// right; nothing is written if it was not.
     pub(super) fn open<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
-        let Cores { chacha, .. } = self.cores;
-        let len = message.len();
-        if len <= SHORT {
-            // The keystream comes out of the same pass as block 0, and waits.
-            let mut blocks = [[0; 64]; 1 + SHORT / 64];
-            let keystream = &mut blocks.as_flattened_mut()[..64 + len];
-            chacha.run(&self.state, 0, None, Keystream(keystream));
-            let right = self.cores.open_with(&blocks, aad, message, tag);
-            blocks.as_flattened_mut().zeroize();
-            return right;
+        // Short messages: the keystream comes out of the same pass as block 0, and waits. Room for
+        // no more than is needed, since all of it is made, and wiped, for each message.
+        match message.len().div_ceil(64) {
+            0..4 => self.open_in_one_pass::<4, M>(aad, message, tag),
+            4..8 => self.open_in_one_pass::<8, M>(aad, message, tag),
+            8..16 if self.cores.chacha.pass_blocks() >= 16 => {
+                self.open_in_one_pass::<16, M>(aad, message, tag)
+            }
+            _ => self.open_long(aad, message, tag),
         }
+    }
+
+    /// A message that is shorter than `BLOCKS` blocks by one, that of the Poly1305 key.
+    fn open_in_one_pass<const BLOCKS: usize, M: Message>(
+        &self,
+        aad: &[u8],
+        message: M,
+        tag: &[u8; 16],
+    ) -> bool {
+        let mut blocks = [[0; 64]; BLOCKS];
+        let (block, keystream) = blocks.split_first_mut().expect("block 0");
+        let keystream = Keystream(&mut keystream.as_flattened_mut()[..message.len()]);
+        self.cores.chacha.run(&self.state, 0, Some(block), keystream);
+        let right = self.cores.open_with(&blocks, aad, message, tag);
+        blocks.as_flattened_mut().zeroize();
+        right
+    }
+
+    fn open_long<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
+        let chacha = self.cores.chacha;
         let mut block = [[0; 64]];
-        chacha.run(&self.state, 0, None, Keystream(block.as_flattened_mut()));
+        chacha.run(&self.state, 0, Some(&mut block[0]), Keystream(&mut []));
         let right = tags_are_equal(&self.cores.tag(split_key(&block).0, aad, message.input()), tag);
         block.as_flattened_mut().zeroize();
         if right {

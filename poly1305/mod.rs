@@ -139,9 +139,14 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
 ///
 /// The verdict is public. What follows secrets through the machine is told so here, and nowhere else,
 /// by a branch: a constant comes out.
+///
+/// One comparison of words: byte by byte, `subtle` makes a call for each, which together cost more
+/// than a short message's Poly1305 (Zen 5: 90 of the 485 cycles that it takes to open an empty one).
 #[inline(never)]
 pub(crate) fn tags_are_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
-    if a.as_slice().ct_eq(b.as_slice()).into() { black_box(true) } else { black_box(false) }
+    let difference = u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b);
+    let difference = difference as u64 | (difference >> 64) as u64;
+    if difference.ct_eq(&0).into() { black_box(true) } else { black_box(false) }
 }
 
 /// A message on its way through Poly1305, in pieces of any length.
