@@ -117,7 +117,14 @@ pub(super) mod local {
     use super::super::{SystemEntropy, direct, seed};
     use super::{Error, Health, Mode};
 
-    pub(in super::super) use direct::{fill, fill as fill_key};
+    pub(in super::super) use direct::{fill, fill as fill_keys};
+
+    pub(in super::super) fn fill_array<const N: usize>(
+        dst: &mut [u8; N],
+        _keys: bool,
+    ) -> Result<(), Error> {
+        direct::fill(dst)
+    }
 
     pub(in super::super) fn word<const N: usize>() -> Option<[u8; N]> {
         None

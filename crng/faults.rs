@@ -152,7 +152,7 @@ type Draw = fn(&mut [u8]) -> Result<(), Error>;
 
 const DRAWS: [(&str, usize, Draw); 6] = [
     ("16 bytes", 16, |dst| fill(dst)),
-    ("key of 256", 256, |dst| fill_key(dst)),
+    ("key of 256", 256, |dst| fill_keys(dst)),
     ("a word", 16, |dst| {
         let word: [u8; 16] = word().unwrap_or_else(|| {
             let mut word = [0; 16];
@@ -316,13 +316,32 @@ fn pages_lost_from_another_thread_give_no_bytes_twice_and_no_zeros() {
 }
 
 #[test]
-fn what_is_handed_out_is_zero_in_the_page() {
-    on_a_thread(|| {
-        take(100);
-        let bytes = contents(page());
-        let (taken, rest) = bytes[4096 - 64 * REFILLS[0] + 32..].split_at(100);
-        assert!(taken.iter().all(|byte| *byte == 0));
-        assert!(rest.iter().any(|byte| *byte != 0));
+fn every_length_takes_the_next_bytes_and_leaves_zeros() {
+    type Take = fn(&mut [u8]);
+    let takes: [Take; 3] = [
+        |dst| fill(dst).expect("there is entropy"),
+        |dst| fill_keys(dst).expect("there is entropy"),
+        |dst| {
+            let Ok(array) = <&mut [u8; 32]>::try_from(&mut *dst) else {
+                return fill(dst).expect("there is entropy");
+            };
+            fill_array(array, true).expect("there is entropy");
+        },
+    ];
+    on_a_thread(move || {
+        take(1);
+        for (len, take) in (0..=130).flat_map(|len| takes.map(|take| (len, take))) {
+            while left() < len {
+                fill(&mut [0]).expect("there is entropy");
+            }
+            let (before, at) = (contents(page()), 4096 - left());
+            let mut bytes = std::vec![0; len];
+            take(&mut bytes);
+            let mut after = before;
+            after[at..at + len].fill(0);
+            assert_eq!(bytes, before[at..at + len], "length {len}");
+            assert!(contents(page()) == after, "length {len}: the page");
+        }
     });
 }
 
@@ -380,12 +399,12 @@ fn a_seed_lasts_a_minute_and_a_mebibyte() {
         leave(40);
         let age = |age: u64| page().set_seeded_at(now().wrapping_sub(age));
         age(RESEED_NS - 1_000_000_000);
-        fill_key(&mut [0; 16]).expect("there is entropy");
+        fill_keys(&mut [0; 16]).expect("there is entropy");
         assert_eq!(health().reseeds(), 1);
         age(RESEED_NS);
-        fill_key(&mut [0; 15]).expect("there is entropy");
+        fill_keys(&mut [0; 15]).expect("there is entropy");
         assert_eq!(health().reseeds(), 1, "short keys and bytes don't look at the clock");
-        fill_key(&mut [0; 16]).expect("there is entropy");
+        fill_keys(&mut [0; 16]).expect("there is entropy");
         assert_eq!(health().reseeds(), 2);
         page().set_bytes_since(RESEED_BYTES);
         leave(0);
@@ -461,11 +480,11 @@ fn a_later_seed_that_fails_is_shown_and_tried_again() {
             fill(&mut bytes[0]).expect("the old key goes on");
             assert_eq!(health(), Health { reseeds: 1, refills: 2, error: Some(error) });
             // Keys wait a second before they ask again.
-            fill_key(&mut bytes[1]).expect("the old key goes on");
+            fill_keys(&mut bytes[1]).expect("the old key goes on");
             assert_eq!(health().refills(), 2);
             page().set_seeded_at(page().seeded_at().wrapping_sub(RETRY_NS));
             SOURCE.set(good);
-            fill_key(&mut bytes[2]).expect("there is entropy");
+            fill_keys(&mut bytes[2]).expect("there is entropy");
             assert_eq!(health(), Health { reseeds: 2, refills: 3, error: None });
             assert!(bytes[0] != bytes[1] && bytes[1] != bytes[2]);
         });

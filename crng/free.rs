@@ -182,7 +182,9 @@ pub fn session_key() -> SessionKey {
 #[track_caller]
 pub fn key<const N: usize>() -> SessionKey<N> {
     let mut key = SessionKey::zeroed();
-    fill_key(key.as_mut_bytes());
+    if let Err(error) = local::fill_array(key.as_mut_bytes(), true) {
+        no_entropy(error);
+    }
     key
 }
 
@@ -201,16 +203,8 @@ pub fn key<const N: usize>() -> SessionKey<N> {
 #[inline]
 pub fn try_key<const N: usize>() -> Result<SessionKey<N>, Error> {
     let mut key = SessionKey::zeroed();
-    local::fill_key(key.as_mut_bytes())?;
+    local::fill_array(key.as_mut_bytes(), true)?;
     Ok(key)
-}
-
-#[inline]
-#[track_caller]
-fn fill_key(dst: &mut [u8]) {
-    if let Err(error) = local::fill_key(dst) {
-        no_entropy(error);
-    }
 }
 
 /// Mints keys in place, over whatever they were before.
@@ -230,7 +224,9 @@ fn fill_key(dst: &mut [u8]) {
 /// ```
 #[track_caller]
 pub fn fill_keys<const N: usize>(keys: &mut [SessionKey<N>]) {
-    fill_key(SessionKey::as_mut_bytes_of_all(keys));
+    if let Err(error) = local::fill_keys(SessionKey::as_mut_bytes_of_all(keys)) {
+        no_entropy(error);
+    }
 }
 
 /// Mints `count` keys, each where it stays.
@@ -269,7 +265,9 @@ pub fn keys<const N: usize>(count: usize) -> Vec<SessionKey<N>> {
 #[track_caller]
 pub fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    fill(&mut bytes);
+    if let Err(error) = local::fill_array(&mut bytes, false) {
+        no_entropy(error);
+    }
     bytes
 }
 

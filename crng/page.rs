@@ -10,6 +10,7 @@
 //! Pages come out of slabs. Which are in use is noted in ordinary memory, which a fork copies: in a
 //! child, the pages of threads that it does not have stay in use. Slabs are never unmapped.
 
+use core::ops::RangeInclusive;
 use core::ptr::{self, NonNull};
 use core::slice;
 use core::sync::atomic::{
@@ -121,6 +122,19 @@ impl Page {
         settle();
     }
 
+    /// The same for a length in [`SHORT`] that the compiler does not know: without calls.
+    #[inline(always)]
+    pub(super) fn take_short(self, left: usize, dst: &mut [u8]) {
+        let place = self.next(left, dst.len());
+        match dst.len() {
+            ..8 => take_ends::<4>(place, dst),
+            8..16 => take_ends::<8>(place, dst),
+            16..32 => take_ends::<16>(place, dst),
+            _ => take_ends::<32>(place, dst),
+        }
+        settle();
+    }
+
     /// Where the next bytes lie, of `left` that there are.
     #[inline(always)]
     fn next(self, left: usize, len: usize) -> *mut u8 {
@@ -191,6 +205,25 @@ unsafe impl Send for Page {}
 
 // SAFETY: as above; an owner that is borrowed by many threads at once uses no page.
 unsafe impl Sync for Page {}
+
+/// The lengths that [`Page::take_short`] can copy.
+pub(super) const SHORT: RangeInclusive<usize> = 4..=64;
+
+/// Copies `dst.len()` bytes out of a page and zeroes them, by the first `N` and the last `N`, which
+/// may overlap.
+#[inline(always)]
+fn take_ends<const N: usize>(place: *mut u8, dst: &mut [u8]) {
+    let rest = dst.len() - N;
+    let place_of_last = place.wrapping_add(rest);
+    // SAFETY: `Page::next` found as many bytes there as `dst` has, which are `N` at least.
+    unsafe { ptr::copy_nonoverlapping(place, dst[..N].as_mut_ptr(), N) };
+    // SAFETY: as above.
+    unsafe { ptr::copy_nonoverlapping(place_of_last, dst[rest..].as_mut_ptr(), N) };
+    // SAFETY: the same bytes; the page is the caller's alone.
+    unsafe { ptr::write_bytes(place, 0, N) };
+    // SAFETY: as above.
+    unsafe { ptr::write_bytes(place_of_last, 0, N) };
+}
 
 /// The coarse clock, in nanoseconds: 4 ms at worst, and no more than two loads from the vDSO.
 pub(super) fn now() -> u64 {

@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 
 use super::direct::{self, step};
 pub(super) use super::page::mode;
-use super::page::{self, Page, Slot};
+use super::page::{self, Page, SHORT, Slot};
 pub(super) use super::paged::reseed_all;
 use super::paged::{self, BULK, Failure, Generator, try_again};
 use super::seed::{add_to_pool, draw};
@@ -55,18 +55,40 @@ std::thread_local! {
 }
 
 /// Fills `dst`, or leaves it all zero and says why.
-#[inline(always)]
+#[inline]
 pub(super) fn fill(dst: &mut [u8]) -> Result<(), Error> {
+    let len = dst.len();
+    if SHORT.contains(&len)
+        && LOCAL
+            .with(|local| local.take_ready(len, false, |page, left| page.take_short(left, dst)))
+            .is_some()
+    {
+        return Ok(());
+    }
     fill_aged(dst, false)
 }
 
-/// The same for a key, for which the age of the seed is looked at on each call.
-#[inline(always)]
-pub(super) fn fill_key(dst: &mut [u8]) -> Result<(), Error> {
+/// The same for keys, for which the age of the seed is looked at on each call.
+#[inline]
+pub(super) fn fill_keys(dst: &mut [u8]) -> Result<(), Error> {
     fill_aged(dst, dst.len() >= 16)
 }
 
+/// Fills an array. A short one is copied where the caller is.
 #[inline(always)]
+pub(super) fn fill_array<const N: usize>(dst: &mut [u8; N], keys: bool) -> Result<(), Error> {
+    let aged = keys && N >= 16;
+    if N <= *SHORT.end()
+        && LOCAL
+            .with(|local| local.take_ready(N, aged, |page, left| page.take(left, dst)))
+            .is_some()
+    {
+        return Ok(());
+    }
+    fill_aged(dst, aged)
+}
+
+#[inline(never)]
 fn fill_aged(dst: &mut [u8], aged: bool) -> Result<(), Error> {
     let len = dst.len();
     if len < BULK
