@@ -51,7 +51,7 @@ fn pass<I: Isa>(isa: I, lanes: &[Lane<'_>], sink: &mut Keystream<'_>) {
     for i in 0..16 {
         x[i] = isa.add(x[i], start[i]);
     }
-    put_blocks(isa, x, sink);
+    put_blocks(isa, x, 0, sink);
 }
 
 /// The four words of a row, one of each lane in each vector.

@@ -9,7 +9,7 @@
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
 //! inside a loop.
 
-use super::backend::{Backend, Call};
+use super::backend::{Call, Kernels};
 use super::isa::Isa;
 
 /// Where a kernel body puts its vectors.
@@ -63,8 +63,8 @@ pub(crate) trait Data: Sink + Sized {
         self.window(at, keystream.len() - at).put(&keystream[at..]);
     }
 
-    /// The kernel of a row that works in this mode.
-    fn kernel(row: &Backend) -> Call<Self>;
+    /// The kernel that works in this mode.
+    fn kernel(kernels: &Kernels) -> Call<Self>;
 }
 
 /// Data that is a message: bytes to read besides those to write.
@@ -155,8 +155,8 @@ impl Data for InPlace<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> Call<Self> {
-        row.in_place
+    fn kernel(kernels: &Kernels) -> Call<Self> {
+        kernels.in_place
     }
 }
 
@@ -242,8 +242,8 @@ impl Data for Apart<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> Call<Self> {
-        row.apart
+    fn kernel(kernels: &Kernels) -> Call<Self> {
+        kernels.apart
     }
 }
 
@@ -305,8 +305,8 @@ impl Data for Keystream<'_> {
     }
 
     #[inline(always)]
-    fn kernel(row: &Backend) -> Call<Self> {
-        row.keystream
+    fn kernel(kernels: &Kernels) -> Call<Self> {
+        kernels.keystream
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) mod isa;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod narrow;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod pair;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod shapes;
 #[cfg(feature = "cipher")]
 mod traits;

@@ -13,6 +13,7 @@ use zeroize::Zeroize;
 
 use super::data::{Data, Keystream, Parts, Sink};
 use super::isa::{Isa, Scratched};
+use super::pair::{self, InOrder};
 use super::{State, narrow, wide};
 
 /// Room for the longest pass of any backend.
@@ -132,6 +133,43 @@ pub(super) fn direct<I: Isa, J: Isa, D: Data>(
         0 => {}
         1 => one_pass(single, state, first, 1, sink),
         blocks => one_pass(isa, state, first, blocks, sink),
+    }
+}
+
+/// As [`direct`], where one vertical pass leaves the vector units waiting: two at a time, as long as
+/// there is work for more than one.
+#[inline(always)]
+pub(super) fn in_pairs<I: InOrder, J: Isa, D: Data>(
+    isa: I,
+    single: J,
+    state: &State,
+    mut first: u64,
+    mut lead: Option<&mut [u8; 64]>,
+    mut data: D,
+) {
+    let pair = 64 * 8 * I::QUADS;
+    let (mut at, end) = (0, data.len());
+    loop {
+        let apart = if lead.is_some() { 64 } else { 0 };
+        let rest = end - at;
+        if apart == 0 && rest >= pair {
+            pair::pass(isa, state, first, &mut data.window(at, pair));
+            at += pair;
+        } else {
+            let len = rest.min(pair - apart);
+            let sink = &mut Parts { lead: lead.take(), data: data.window(at, len) };
+            match (apart + len).div_ceil(64) {
+                0 => {}
+                1 => one_pass(single, state, first, 1, sink),
+                blocks if blocks <= 4 * I::QUADS => one_pass(isa, state, first, blocks, sink),
+                _ => pair::pass(isa, state, first, sink),
+            }
+            at += len;
+            if at == end {
+                return;
+            }
+        }
+        first = first.wrapping_add(8 * I::QUADS as u64);
     }
 }
 

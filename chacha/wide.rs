@@ -51,7 +51,7 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
 ) {
     record("vertical", 4 * I::QUADS);
     let x = words(isa, state, first, between);
-    put_blocks(isa, x, sink);
+    put_blocks(isa, x, 0, sink);
 }
 
 /// The keystream of a pass, one word of each block to a vector.
@@ -118,25 +118,25 @@ pub(super) fn rounds<I: Isa>(
     x
 }
 
-/// Puts the blocks to `sink`, one after the other: that of lane 0 first.
+/// Puts the blocks to `sink`, one after the other, from byte `at` on: that of lane 0 first.
 #[inline(always)]
-pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, mut x: [I::V; 16], sink: &mut S) {
+pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, mut x: [I::V; 16], at: usize, sink: &mut S) {
     for i in [0, 4, 8, 12] {
         [x[i], x[i + 1], x[i + 2], x[i + 3]] =
             isa.transpose_words([x[i], x[i + 1], x[i + 2], x[i + 3]]);
     }
     // Now x[4 * row + j] holds that row of the blocks j, j + 4, ... in its 128-bit lanes.
     for j in 0..4 {
-        put_column(isa, j, [x[j], x[4 + j], x[8 + j], x[12 + j]], sink);
+        put_column(isa, at + 64 * j, [x[j], x[4 + j], x[8 + j], x[12 + j]], sink);
     }
 }
 
-/// Puts the blocks j, j + 4, ... to `sink`, their four rows in a vector each.
+/// Puts every fourth block to `sink`, the first at byte `at`, their four rows in a vector each.
 #[inline(always)]
-fn put_column<I: Isa, S: Sink>(isa: I, j: usize, rows: [I::V; 4], sink: &mut S) {
+fn put_column<I: Isa, S: Sink>(isa: I, at: usize, rows: [I::V; 4], sink: &mut S) {
     for (i, keystream) in isa.transpose_quads(rows).into_iter().enumerate() {
         let (quad, offset) = (i * I::BYTES / 64, i * I::BYTES % 64);
-        sink.put_vector(isa, (j + 4 * quad) * 64 + offset, keystream);
+        sink.put_vector(isa, at + 4 * 64 * quad + offset, keystream);
     }
 }
 
@@ -205,7 +205,7 @@ impl<I: Isa, S: Sink> Last<'_, I, S> {
             let x = &self.waiting.0;
             let rows =
                 [isa.load(&x[j]), isa.load(&x[4 + j]), isa.load(&x[8 + j]), isa.load(&x[12 + j])];
-            put_column(isa, j, rows, &mut self.sink);
+            put_column(isa, 64 * j, rows, &mut self.sink);
         }
         self.step += 1;
     }

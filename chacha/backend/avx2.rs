@@ -10,7 +10,7 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
@@ -24,9 +24,13 @@ pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
     pass_blocks: 8,
     single_block_goes_scalar: false,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 8,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes,
 };
 

@@ -2,6 +2,7 @@
 //! three widths. Two rows: `avx512` takes 512 bits wherever two blocks or more share a pass;
 //! `avx512vl` never takes more than 256, for CPUs that lower their clock for wider ones.
 
+use core::arch::asm;
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_add_epi32, _mm_add_epi64, _mm_cmplt_epu32_mask, _mm_loadu_si128,
     _mm_mask_add_epi32, _mm_mask_storeu_epi8, _mm_maskz_loadu_epi8, _mm_rol_epi32, _mm_set1_epi32,
@@ -20,10 +21,11 @@ use core::arch::x86_64::{
 };
 use core::convert::identity;
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
+use crate::chacha::pair::InOrder;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
@@ -34,9 +36,18 @@ pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx512", level: 30, usable: avx512::get },
     pass_blocks: 16,
     single_block_goes_scalar: false,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 16,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: Some(Kernels {
+        longest_pass: 32,
+        in_place: run_in_pairs::<mode::InPlace>,
+        apart: run_in_pairs::<mode::Apart>,
+        keystream: run_in_pairs::<mode::Keystream>,
+    }),
     lanes,
 };
 
@@ -44,15 +55,29 @@ pub(super) const ROW_OF_256_BITS: Backend = Backend {
     head: Head { name: "avx512vl", level: 29, usable: avx512::get },
     pass_blocks: 8,
     single_block_goes_scalar: false,
-    in_place: run_256::<mode::InPlace>,
-    apart: run_256::<mode::Apart>,
-    keystream: run_256::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 8,
+        in_place: run_256::<mode::InPlace>,
+        apart: run_256::<mode::Apart>,
+        keystream: run_256::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes: lanes_256,
 };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
     shapes::direct(Zmm::new(), Xmm::new(), state, first, lead, data);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn run_in_pairs<M: Mode>(
+    state: &State,
+    first: u64,
+    lead: Option<&mut [u8; 64]>,
+    data: M::Data<'_>,
+) {
+    shapes::in_pairs(Zmm::new(), Xmm::new(), state, first, lead, data);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -352,6 +377,84 @@ token! {
             _mm512_shuffle_i32x4::<0xdd>(ab_high, cd_high),
         ]
     };
+}
+
+/// Instructions that the compiler takes as they are: `asm!` with an effect that it can't see keeps
+/// its place among others of that kind, and what comes in comes out in the same register.
+impl InOrder for Zmm {
+    #[inline(always)]
+    fn add_to(self, to: &mut __m512i, v: __m512i) {
+        avx512!(in_order::add(to, v));
+    }
+
+    #[inline(always)]
+    fn xor_to(self, to: &mut __m512i, v: __m512i) {
+        avx512!(in_order::xor(to, v));
+    }
+
+    #[inline(always)]
+    fn rotl<const N: i32>(self, v: &mut __m512i) {
+        avx512!(in_order::rotl::<N>(v));
+    }
+}
+
+/// Functions, since the register class wants the feature.
+mod in_order {
+    use super::*;
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn add(to: &mut __m512i, v: __m512i) {
+        if cfg!(keyspring_no_asm) {
+            *to = _mm512_add_epi32(*to, v);
+            return;
+        }
+        // SAFETY: adds in registers, and AVX-512 may be used here.
+        unsafe {
+            asm!(
+                "vpaddd {0}, {0}, {1}",
+                inout(zmm_reg) *to,
+                in(zmm_reg) v,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn xor(to: &mut __m512i, v: __m512i) {
+        if cfg!(keyspring_no_asm) {
+            *to = _mm512_xor_si512(*to, v);
+            return;
+        }
+        // SAFETY: as above, an exclusive or.
+        unsafe {
+            asm!(
+                "vpxord {0}, {0}, {1}",
+                inout(zmm_reg) *to,
+                in(zmm_reg) v,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn rotl<const N: i32>(v: &mut __m512i) {
+        if cfg!(keyspring_no_asm) {
+            *v = _mm512_rol_epi32::<N>(*v);
+            return;
+        }
+        // SAFETY: as above, a rotation.
+        unsafe {
+            asm!(
+                "vprold {0}, {0}, {1}",
+                inout(zmm_reg) *v,
+                const N,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    }
 }
 
 /// The words 0 to 15, and the numbers of four blocks as the first word pair of a row each: what a

@@ -30,15 +30,36 @@ type Kernel<M> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, <M as Mode>::Data
 #[derive(Debug)]
 pub(crate) struct Backend {
     head: Head,
-    /// The blocks of the longest pass: what is over a multiple of it needs another.
+    /// The lanes of a vertical pass.
     pass_blocks: usize,
     /// Whether the scalar row is faster with a single block, on every CPU.
     single_block_goes_scalar: bool,
+    kernels: Kernels,
+    /// What is faster on Zen 5.
+    on_zen5: Option<Kernels>,
+    /// [`Core::lanes`].
+    lanes: unsafe fn(&[Lane<'_>], &mut Blocks),
+}
+
+/// The kernels of a row, one for each mode.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    /// The blocks of the longest pass: what is over a multiple of it needs another.
+    longest_pass: usize,
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
-    /// [`Core::lanes`].
-    lanes: unsafe fn(&[Lane<'_>], &mut Blocks),
+}
+
+impl Backend {
+    /// The kernels for a tuning.
+    #[inline]
+    fn kernels(&self, tuning: Tuning) -> &Kernels {
+        match (tuning, &self.on_zen5) {
+            (Tuning::Zen5, Some(kernels)) => kernels,
+            _ => &self.kernels,
+        }
+    }
 }
 
 impl Row for Backend {
@@ -119,14 +140,14 @@ impl Core {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
         if !self.last_block_goes_scalar(blocks) {
-            return call(self.row, state, first, lead, data);
+            return self.call(self.row, state, first, lead, data);
         }
         if blocks == 1 {
-            return call(self.scalar(), state, first, lead, data);
+            return self.call(self.scalar(), state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
-        call(self.row, state, first, lead, head);
-        call(self.scalar(), state, first.wrapping_add(blocks as u64 - 1), None, last);
+        self.call(self.row, state, first, lead, head);
+        self.call(self.scalar(), state, first.wrapping_add(blocks as u64 - 1), None, last);
     }
 
     /// Writes the block of each lane, in their order. What `blocks` holds beyond is keystream too.
@@ -142,6 +163,22 @@ impl Core {
         });
     }
 
+    #[inline]
+    fn call<D: Data>(
+        self,
+        row: Usable<Backend>,
+        state: &State,
+        first: u64,
+        lead: Option<&mut [u8; 64]>,
+        data: D,
+    ) {
+        section::run(Primitive::ChaCha20, row, TABLE, |row| {
+            let kernel = D::kernel(row.kernels(self.tuning));
+            // SAFETY: the row was found usable.
+            unsafe { kernel(state, first, lead, data) }
+        });
+    }
+
     fn scalar(self) -> Usable<Backend> {
         cpu::last(TABLE)
     }
@@ -152,7 +189,13 @@ impl Core {
     #[inline]
     pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
         let single = self.row.single_block_goes_scalar || self.tuning.scalar_single_block();
-        single && blocks % self.row.pass_blocks == 1
+        single && blocks % self.longest_pass() == 1
+    }
+
+    /// The blocks of the longest pass.
+    #[inline]
+    pub(super) fn longest_pass(self) -> usize {
+        self.row.kernels(self.tuning).longest_pass
     }
 
     /// The same row, tuned otherwise.
@@ -160,22 +203,8 @@ impl Core {
         Self { tuning, ..self }
     }
 
-    /// The blocks of the longest pass.
+    /// The blocks of a vertical pass: the most lanes that it has.
     pub(crate) fn pass_blocks(self) -> usize {
         self.row.pass_blocks
     }
-}
-
-#[inline]
-fn call<D: Data>(
-    row: Usable<Backend>,
-    state: &State,
-    first: u64,
-    lead: Option<&mut [u8; 64]>,
-    data: D,
-) {
-    section::run(Primitive::ChaCha20, row, TABLE, |row| {
-        // SAFETY: the row was found usable.
-        unsafe { D::kernel(&row)(state, first, lead, data) }
-    });
 }

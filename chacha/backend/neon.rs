@@ -13,7 +13,7 @@ use core::arch::aarch64::{
 };
 use core::arch::asm;
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
@@ -27,9 +27,13 @@ pub(super) const ROW: Backend = Backend {
     // By llvm-mca, 324 cycles scalar to 560 in vectors on Neoverse N1, 243 to 560 on Neoverse V1:
     // the latency of an instruction counts alone, and general-purpose registers have one cycle.
     single_block_goes_scalar: true,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 8,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes,
 };
 

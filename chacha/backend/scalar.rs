@@ -3,7 +3,7 @@
 
 use zeroize::Zeroize;
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{Blocks, Lane};
 use crate::chacha::data::{Data, Mode, mode};
 use crate::chacha::{State, shapes};
@@ -14,9 +14,13 @@ pub(super) const ROW: Backend = Backend {
     head: Head { name: "scalar", level: 0, usable: || true },
     pass_blocks: 1,
     single_block_goes_scalar: false,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 1,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes,
 };
 

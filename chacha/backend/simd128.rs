@@ -6,7 +6,7 @@ use core::arch::wasm32::{
     u32x4_shr, u32x4_splat, u64x2, u64x2_extract_lane, v128, v128_or, v128_xor,
 };
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
@@ -18,9 +18,13 @@ pub(super) const ROW: Backend = Backend {
     head: Head { name: "simd128", level: 10, usable: || true },
     pass_blocks: 4,
     single_block_goes_scalar: false,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 4,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes,
 };
 

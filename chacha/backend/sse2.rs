@@ -8,7 +8,7 @@ use core::arch::x86_64::{
     _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
 };
 
-use super::Backend;
+use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lane};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
@@ -20,9 +20,13 @@ pub(super) const ROW: Backend = Backend {
     head: Head { name: "sse2", level: 10, usable: || true },
     pass_blocks: 4,
     single_block_goes_scalar: false,
-    in_place: run::<mode::InPlace>,
-    apart: run::<mode::Apart>,
-    keystream: run::<mode::Keystream>,
+    kernels: Kernels {
+        longest_pass: 4,
+        in_place: run::<mode::InPlace>,
+        apart: run::<mode::Apart>,
+        keystream: run::<mode::Keystream>,
+    },
+    on_zen5: None,
     lanes,
 };
 
