@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use zeroize::Zeroize;
 
 use super::direct::{self, step};
-use super::page::{MOST_BLOCKS, Page, Slot, now};
+use super::page::{MOST_BLOCKS, Page, SHORT, Slot, now};
 use super::seed::{draw, extract, is_a_key, pool};
 use super::{EntropySource, Error, Health};
 use crate::chacha::data::Keystream;
@@ -349,7 +349,10 @@ impl Memory {
         if dst.len() <= self.left && dst.len() < BULK {
             let left = self.left;
             self.left -= dst.len();
-            if take_ready(page, aged, |page| page.take(left, dst)).is_some() {
+            let short = SHORT.contains(&dst.len());
+            let take =
+                |page: Page| if short { page.take_short(left, dst) } else { page.take(left, dst) };
+            if take_ready(page, aged, take).is_some() {
                 return Some(Ok(()));
             }
         }
