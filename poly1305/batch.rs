@@ -12,6 +12,8 @@
 //! 2. Lengths may differ: a shorter message starts later, so all end in the same step. Until it
 //!    starts, its lane takes in zeros without the bit above a block, and (0 + 0) r = 0.
 //! 3. Blocks are read where they lie. Only the padded ends of the parts lie in a buffer.
+//! 4. Where there are registers enough, two vectors go side by side: a step is a chain of about 30
+//!    cycles, in which the units are idle for most of the time.
 
 use super::Accumulator;
 use super::backend::Core;
@@ -52,6 +54,7 @@ mod lanes {
     use zeroize::Zeroize;
 
     use super::Message;
+    use crate::poly1305::backend::MOST_STEPS;
     use crate::poly1305::isa::{Isa, MOST_LANES};
     use crate::poly1305::lanes::{Power, Radix, multiply, store};
     use crate::poly1305::padded;
@@ -59,113 +62,171 @@ mod lanes {
 
     type Blocks = [[u8; 16]];
 
-    /// Writes the tags of at most `LANES` messages.
+    /// The messages of the longest batch: two vectors of the widest row.
+    const MOST_MESSAGES: usize = 2 * MOST_LANES;
+
+    /// Writes the tags of at most `VECTORS * LANES` messages. Vectors go side by side, since a step
+    /// of one is a chain in which each operation waits for the one before.
     #[inline(always)]
-    pub(in crate::poly1305) fn tags<I: Isa, R: Radix<I, N>, const N: usize>(
+    pub(in crate::poly1305) fn tags<
+        I: Isa,
+        R: Radix<I, N>,
+        const N: usize,
+        const VECTORS: usize,
+    >(
         isa: I,
         messages: &[Message<'_>],
         tags: &mut [[u8; 16]],
     ) {
+        const { assert!(VECTORS <= 2) };
         let mut steps = messages.iter().map(Message::blocks).max().unwrap_or(0);
-        let mut ends = [[[0; 16]; 3]; MOST_LANES];
-        for (ends, message) in ends.iter_mut().zip(messages) {
-            *ends = message.ends();
-        }
-        let mut lanes = [const { Lane { idle: usize::MAX, runs: [&[]; 4] } }; MOST_LANES];
-        for ((lane, message), ends) in lanes.iter_mut().zip(messages).zip(&ends) {
-            *lane = Lane::new(message, ends, steps);
-        }
-        let lanes = &mut lanes[..I::LANES];
+        let ends: [_; MOST_MESSAGES] =
+            from_fn(|i| messages.get(i).map_or([[0; 16]; 3], Message::ends));
+        let mut lanes: [_; MOST_MESSAGES] =
+            from_fn(|i| Lane::new(messages.get(i), &ends[i], steps));
+        let lanes = &mut lanes[..VECTORS * I::LANES];
 
         let zero = isa.splat(0);
-        let key = |half: usize| {
-            isa.lanes(|lane| match messages.get(lane) {
-                Some(message) => word(message.key.as_chunks().0, 0, half),
-                None => 0,
-            })
+        let mut h = [[zero; N]; VECTORS];
+        // Not in an array: what is looked up in a loop lies in memory.
+        let first = key::<I, R, N>(isa, messages);
+        let second = if VECTORS > 1 {
+            Some(key::<I, R, N>(isa, messages.get(I::LANES..).unwrap_or_default()))
+        } else {
+            None
         };
-        let clamped = |half: usize| isa.and(key(half), isa.splat((CLAMP >> (64 * half)) as u64));
-        let key = Power::new::<I, R>(isa, R::split(isa, clamped(0), clamped(1), zero));
-        let mut h = [zero; N];
         while steps > 0 {
-            let mut runs: [&Blocks; MOST_LANES] = [&[]; MOST_LANES];
-            let mut tops = [0; MOST_LANES];
             let mut run = steps;
-            for (i, lane) in lanes.iter().enumerate() {
-                runs[i] = lane.run();
-                tops[i] = if lane.idle == 0 { R::TOP } else { 0 };
-                run = run.min(runs[i].len());
-            }
-            let top = isa.lanes(|lane| tops[lane]);
-            for i in 0..run {
-                let half = |half: usize| isa.lanes(|lane| word(runs[lane], i, half));
-                for (h, m) in h.iter_mut().zip(R::split(isa, half(0), half(1), top)) {
-                    *h = isa.add(*h, m);
-                }
-                h = multiply::<I, R, N>(isa, h, &key);
-            }
+            let mut idle = false;
             for lane in &mut *lanes {
-                lane.advance(run);
+                run = run.min(lane.run());
+                idle |= lane.idle;
+            }
+            let mut tops = [isa.splat(R::TOP); VECTORS];
+            if idle {
+                tops[0] = top::<I, R, N>(isa, lanes);
+                if VECTORS > 1 {
+                    tops[1] = top::<I, R, N>(isa, &lanes[I::LANES..]);
+                }
+            }
+            let mut blocks: [&Blocks; MOST_MESSAGES] = [&[]; MOST_MESSAGES];
+            for (blocks, lane) in blocks.iter_mut().zip(&mut *lanes) {
+                *blocks = lane.take(run);
+            }
+            for i in 0..run {
+                h[0] = step::<I, R, N>(isa, h[0], &blocks, i, tops[0], &first);
+                if let Some(second) = &second {
+                    h[1] = step::<I, R, N>(isa, h[1], &blocks[I::LANES..], i, tops[1], second);
+                }
             }
             steps -= run;
         }
 
-        let mut limbs = store(isa, h);
-        for (lane, (message, tag)) in messages.iter().zip(tags).enumerate() {
-            let mut state = State::new(&[0; 16]);
-            state.set_limbs::<N>(from_fn(|limb| limbs[limb][lane]));
-            *tag = state.tag(message.key.last_chunk().expect("the other 16"));
+        let mut state = State::new(&[0; 16]);
+        let groups = messages.chunks(I::LANES).zip(tags.chunks_mut(I::LANES));
+        for (h, (messages, tags)) in h.into_iter().zip(groups) {
+            let mut limbs = store(isa, h);
+            for (lane, i) in I::ORDER.iter().enumerate() {
+                if let (Some(message), Some(tag)) = (messages.get(*i), tags.get_mut(*i)) {
+                    state.set_limbs::<N>(from_fn(|limb| limbs[limb][lane]));
+                    *tag = state.tag(message.key.last_chunk().expect("the other 16"));
+                }
+            }
+            limbs.as_flattened_mut().zeroize();
         }
-        limbs.as_flattened_mut().zeroize();
     }
 
-    /// The low or the high half of a block.
+    /// r of each message, and zero where there is none.
     #[inline(always)]
-    fn word(blocks: &Blocks, i: usize, half: usize) -> u64 {
-        u64::from_le_bytes(blocks[i].as_chunks().0[half])
+    fn key<I: Isa, R: Radix<I, N>, const N: usize>(
+        isa: I,
+        messages: &[Message<'_>],
+    ) -> Power<I::V, N> {
+        let (low, high) = isa.gather(|lane| match messages.get(lane) {
+            Some(message) => message.key.first_chunk().expect("16 of 32 bytes"),
+            None => &[0; 16],
+        });
+        let low = isa.and(low, isa.splat(CLAMP as u64));
+        let high = isa.and(high, isa.splat((CLAMP >> 64) as u64));
+        Power::new::<I, R>(isa, R::split(isa, low, high, isa.splat(0)))
+    }
+
+    /// The bit above a block, where a lane has one.
+    #[inline(always)]
+    fn top<I: Isa, R: Radix<I, N>, const N: usize>(isa: I, lanes: &[Lane<'_>]) -> I::V {
+        isa.lanes(|lane| if lanes[I::ORDER[lane]].idle { 0 } else { R::TOP })
+    }
+
+    /// `(h + m) r`, in each lane.
+    #[inline(always)]
+    fn step<I: Isa, R: Radix<I, N>, const N: usize>(
+        isa: I,
+        mut h: [I::V; N],
+        blocks: &[&Blocks],
+        i: usize,
+        top: I::V,
+        r: &Power<I::V, N>,
+    ) -> [I::V; N] {
+        let (low, high) = isa.gather(|lane| &blocks[lane][i]);
+        for (h, m) in h.iter_mut().zip(R::split(isa, low, high, top)) {
+            *h = isa.add(*h, m);
+        }
+        multiply::<I, R, N>(isa, h, r)
     }
 
     impl Message<'_> {
         /// What is left of each part over whole blocks, padded, and the last block.
+        #[inline]
         fn ends(&self) -> [[u8; 16]; 3] {
-            let [a, b] = self.parts.map(|part| padded(part.as_chunks::<16>().1));
+            let [a, b] = self.parts.map(|part| match part.as_chunks::<16>().1 {
+                [] => [0; 16],
+                rest => padded(rest),
+            });
             [a, b, self.last]
         }
     }
 
-    /// What a lane has still to take in: `idle` times zeros, then the runs.
+    /// What a lane has still to take in, run by run.
     struct Lane<'a> {
-        idle: usize,
-        runs: [&'a Blocks; 4],
+        runs: [&'a Blocks; 5],
+        /// The present run.
+        at: usize,
+        /// Whether that is the zeros before the message.
+        idle: bool,
     }
 
     impl<'a> Lane<'a> {
-        /// A message that ends after `steps`; its [`ends`](Message::ends) lie in a buffer.
-        fn new(message: &Message<'a>, ends: &'a [[u8; 16]; 3], steps: usize) -> Self {
+        /// Zeros and then a message, if there is one, so that it ends after `steps`; its
+        /// [`ends`](Message::ends) lie in a buffer.
+        #[inline]
+        fn new(message: Option<&Message<'a>>, ends: &'a [[u8; 16]; 3], steps: usize) -> Self {
+            static ZEROS: [[u8; 16]; MOST_STEPS] = [[0; 16]; MOST_STEPS];
+            let Some(message) = message else {
+                return Self { runs: [&ZEROS[..steps], &[], &[], &[], &[]], at: 0, idle: true };
+            };
             let [first, second] = message.parts.map(|part| part.as_chunks::<16>());
             let end = |rest: &[u8]| usize::from(!rest.is_empty());
-            Self {
-                idle: steps - message.blocks(),
-                runs: [first.0, &ends[..end(first.1)], second.0, &ends[2 - end(second.1)..]],
-            }
+            let idle = &ZEROS[..steps - message.blocks()];
+            let (a, b) = (&ends[..end(first.1)], &ends[2 - end(second.1)..]);
+            Self { runs: [idle, first.0, a, second.0, b], at: 0, idle: true }
         }
 
-        /// Blocks that come next, at least one, if any are left.
-        fn run(&self) -> &'a Blocks {
-            static ZEROS: [[u8; 16]; 32] = [[0; 16]; 32];
-            match self.idle {
-                0 => self.runs.iter().find(|run| !run.is_empty()).unwrap_or(&self.runs[3]),
-                idle => &ZEROS[..idle.min(ZEROS.len())],
+        /// How many blocks come next, one after the other.
+        #[inline]
+        fn run(&mut self) -> usize {
+            while self.at < 4 && self.runs[self.at].is_empty() {
+                self.at += 1;
             }
+            self.idle = self.at == 0;
+            self.runs[self.at].len()
         }
 
-        /// Leaves out blocks of the present [`run`](Self::run).
-        fn advance(&mut self, blocks: usize) {
-            if self.idle > 0 {
-                self.idle -= blocks;
-            } else if let Some(run) = self.runs.iter_mut().find(|run| !run.is_empty()) {
-                *run = &run[blocks..];
-            }
+        /// Takes so many of them off.
+        #[inline]
+        fn take(&mut self, blocks: usize) -> &'a Blocks {
+            let (taken, rest) = self.runs[self.at].split_at(blocks);
+            self.runs[self.at] = rest;
+            taken
         }
     }
 }

@@ -42,6 +42,15 @@ pub(crate) trait Isa: Copy {
         halves
     }
 
+    /// As [`Isa::load`], of blocks that lie apart.
+    #[inline(always)]
+    fn gather<'a>(self, block: impl Fn(usize) -> &'a [u8; 16]) -> (Self::V, Self::V) {
+        let half = |lane: usize, half: usize| {
+            u64::from_le_bytes(block(Self::ORDER[lane]).as_chunks().0[half])
+        };
+        (self.lanes(|lane| half(lane, 0)), self.lanes(|lane| half(lane, 1)))
+    }
+
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     fn or(self, a: Self::V, b: Self::V) -> Self::V;

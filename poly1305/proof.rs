@@ -75,7 +75,7 @@ fn prove<I: Isa<V = UpTo>, R: Radix<I, N>, const N: usize>(isa: I, carried: [u64
     let last = [0xff; 16];
     let message = Message { key: &[0xff; 32], parts: [&text, &text], last };
     let mut tags = [[0; 16]; 8];
-    batch::tags::<I, R, N>(isa, &[message; 8][..I::LANES], &mut tags[..I::LANES]);
+    batch::tags::<I, R, N, 1>(isa, &[message; 8][..I::LANES], &mut tags[..I::LANES]);
 
     println!("{} limbs, {} lanes: carried below {carried:#x?}", N, I::LANES);
 }

@@ -2,9 +2,10 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_loadu_si256, _mm256_maskload_epi64,
-    _mm256_mul_epu32, _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi64x, _mm256_slli_epi64,
-    _mm256_srli_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
+    __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi128_si256,
+    _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_maskload_epi64, _mm256_mul_epu32,
+    _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi64x, _mm256_slli_epi64, _mm256_srli_epi64,
+    _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
 use super::{Backend, Batch};
@@ -40,7 +41,7 @@ fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
 
 #[target_feature(enable = "avx2")]
 fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
-    batch::tags::<_, Radix26, _>(Avx2(()), messages, tags);
+    batch::tags::<_, Radix26, _, 1>(Avx2(()), messages, tags);
 }
 
 /// The proof that AVX2 may be used: made in the kernels above alone.
@@ -79,6 +80,18 @@ impl Isa for Avx2 {
         // SAFETY: a pair has 32 bytes, and the load needs no alignment.
         let load = |i: usize| unsafe { _mm256_loadu_si256(pairs[i].as_ptr().cast::<__m256i>()) };
         let (a, b) = (load(0), load(1));
+        (avx2!(_mm256_unpacklo_epi64(a, b)), avx2!(_mm256_unpackhi_epi64(a, b)))
+    }
+
+    #[inline(always)]
+    fn gather<'a>(self, block: impl Fn(usize) -> &'a [u8; 16]) -> (__m256i, __m256i) {
+        macro_rules! two {
+            ($first:literal) => {{
+                let v = avx2!(_mm256_castsi128_si256(load(block($first))));
+                avx2!(_mm256_inserti128_si256::<1>(v, load(block($first + 1))))
+            }};
+        }
+        let (a, b) = (two!(0), two!(2));
         (avx2!(_mm256_unpacklo_epi64(a, b)), avx2!(_mm256_unpackhi_epi64(a, b)))
     }
 
@@ -144,6 +157,13 @@ impl Isa for Avx2 {
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast::<__m256i>(), v) };
         lanes
     }
+}
+
+/// A block in a vector.
+#[inline(always)]
+fn load(block: &[u8; 16]) -> __m128i {
+    // SAFETY: the array has 16 bytes, and the load needs no alignment.
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
 /// A function of its own, since the register class wants the feature.

@@ -2,9 +2,10 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_and_si512, _mm512_loadu_si512, _mm512_madd52hi_epu64,
-    _mm512_madd52lo_epu64, _mm512_maskz_loadu_epi64, _mm512_mul_epu32, _mm512_or_si512,
-    _mm512_set_epi64, _mm512_set1_epi64, _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
+    __m128i, __m512i, _mm_loadu_si128, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi128_si512,
+    _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
+    _mm512_maskz_loadu_epi64, _mm512_mul_epu32, _mm512_or_si512, _mm512_set_epi64,
+    _mm512_set1_epi64, _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
@@ -29,7 +30,7 @@ pub(super) const IFMA: Backend = Backend {
     min_blocks: 14,
     min_blocks_cached: 4,
     blocks: ifma_blocks,
-    batch: Some(Batch { lanes: LANES, step_cost: 4, start_cost: 26, tags: ifma_tags }),
+    batch: Some(Batch { lanes: 2 * LANES, step_cost: 4, start_cost: 26, tags: ifma_tags }),
 };
 
 /// Thresholds not measured, for want of a CPU: those of AVX2, whose radix it shares, are on the safe
@@ -51,7 +52,11 @@ fn ifma_blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn ifma_tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
-    batch::tags::<_, Radix44, _>(Avx512::<true>(()), messages, tags);
+    let isa = Avx512::<true>(());
+    match messages.len() {
+        0..=LANES => batch::tags::<_, Radix44, _, 1>(isa, messages, tags),
+        _ => batch::tags::<_, Radix44, _, 2>(isa, messages, tags),
+    }
 }
 
 #[target_feature(enable = "avx512f")]
@@ -61,7 +66,7 @@ fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
 
 #[target_feature(enable = "avx512f")]
 fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
-    batch::tags::<_, Radix26, _>(Avx512::<false>(()), messages, tags);
+    batch::tags::<_, Radix26, _, 1>(Avx512::<false>(()), messages, tags);
 }
 
 /// The proof that AVX-512F may be used, and IFMA if it says so: made in the kernels above alone.
@@ -101,6 +106,20 @@ impl<const IFMA: bool> Isa for Avx512<IFMA> {
         // SAFETY: four blocks have 64 bytes, and the load needs no alignment.
         let load = |i: usize| unsafe { _mm512_loadu_si512(fours[i].as_ptr().cast::<__m512i>()) };
         let (a, b) = (load(0), load(1));
+        (avx512!(_mm512_unpacklo_epi64(a, b)), avx512!(_mm512_unpackhi_epi64(a, b)))
+    }
+
+    #[inline(always)]
+    fn gather<'a>(self, block: impl Fn(usize) -> &'a [u8; 16]) -> (__m512i, __m512i) {
+        macro_rules! four {
+            ($first:literal) => {{
+                let v = avx512!(_mm512_castsi128_si512(load(block($first))));
+                let v = avx512!(_mm512_inserti32x4::<1>(v, load(block($first + 1))));
+                let v = avx512!(_mm512_inserti32x4::<2>(v, load(block($first + 2))));
+                avx512!(_mm512_inserti32x4::<3>(v, load(block($first + 3))))
+            }};
+        }
+        let (a, b) = (four!(0), four!(4));
         (avx512!(_mm512_unpacklo_epi64(a, b)), avx512!(_mm512_unpackhi_epi64(a, b)))
     }
 
@@ -174,6 +193,13 @@ impl Multiply52 for Avx512<true> {
     fn add_high(self, sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
         avx512!(_mm512_madd52hi_epu64(sum, a, b))
     }
+}
+
+/// A block in a vector.
+#[inline(always)]
+fn load(block: &[u8; 16]) -> __m128i {
+    // SAFETY: the array has 16 bytes, and the load needs no alignment.
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
 /// A function of its own, since the register class wants the feature.

@@ -181,4 +181,4 @@ const SECTION: usize = section::POLY1305_BYTES / 16;
 
 /// The blocks of the longest message that shares a batch: at four lanes, the batch is a section.
 /// What is longer fills the lanes on its own.
-const MOST_STEPS: usize = SECTION / 4;
+pub(super) const MOST_STEPS: usize = SECTION / 4;

@@ -36,7 +36,7 @@ fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
 }
 
 fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
-    batch::tags::<_, Radix26, _>(Neon(()), messages, tags);
+    batch::tags::<_, Radix26, _, 1>(Neon(()), messages, tags);
 }
 
 /// The proof that NEON may be used: this file is compiled only where the target enables it.
@@ -103,6 +103,11 @@ impl Isa for Neon {
     fn load(self, blocks: &[[u8; 16]]) -> (Pair, Pair) {
         let blocks = blocks.first_chunk::<4>().expect("a group");
         halves(|i| load(&blocks[i]))
+    }
+
+    #[inline(always)]
+    fn gather<'a>(self, block: impl Fn(usize) -> &'a [u8; 16]) -> (Pair, Pair) {
+        halves(|i| load(block(i)))
     }
 
     #[inline(always)]
