@@ -21,7 +21,10 @@
 //! ```
 #![doc = include_str!("DESIGN.md")]
 // Where no row has vectors, nothing calls their bodies.
-#![cfg_attr(not(any(target_arch = "x86_64", target_feature = "neon")), allow(dead_code))]
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_feature = "neon")),
+    allow(dead_code, unused_imports)
+)]
 
 pub(crate) mod backend;
 pub(crate) mod batch;
