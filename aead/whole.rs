@@ -7,7 +7,7 @@ use super::framing;
 use crate::chacha::data::{Apart, Keystream, Message};
 use crate::chacha::{self, State, Stream};
 use crate::poly1305::{self, Accumulator, Poly1305, tags_are_equal};
-use crate::section::AEAD_BYTES;
+use crate::section::{AEAD_BYTES, POLY1305_BYTES};
 
 /// The backends that a key object has settled on.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +71,11 @@ const DOUBLE_ROUNDS: u32 = 10;
 /// makes the Poly1305 key.
 const SHORT: usize = 7 * 64;
 
+/// The bytes that are encrypted before they are authenticated: a section of Poly1305, which starts
+/// anew for each (Zen 5, cycles to seal 64 KiB: 29,990 by 4 KiB, 29,060 by 8, 28,900 by 16, and 29,020
+/// for the whole message at a time).
+const PIECE: usize = POLY1305_BYTES;
+
 /// A key and a nonce.
 pub(super) struct Whole {
     /// At block 0, which makes the Poly1305 key; the message starts with block 1.
@@ -87,10 +92,11 @@ impl Whole {
     /// Encrypts a message and gives its tag.
     ///
     /// ```text
-    /// for each section:  encrypt it, then authenticate it while it is in the cache
+    /// for each piece:  encrypt it, then authenticate it while it is in the cache
     /// ```
     ///
-    /// 1. Block 0 comes out of the same pass as the first blocks of the message.
+    /// 1. Block 0 comes out of the same pass as the first blocks of the message, unless it would be
+    ///    one too many for their passes.
     /// 2. A fused row takes over after that pass and leaves the end, which is no whole chunk.
     pub(super) fn seal<M: Message>(&self, aad: &[u8], mut message: M) -> [u8; 16] {
         let len = message.len();
@@ -98,7 +104,8 @@ impl Whole {
         let mut block = [0; 64];
         let mut encrypted = len.min(match self.cores.fused {
             Some(_) => SHORT,
-            None => AEAD_BYTES - 64,
+            None if chacha.block_apart_fits(len) => PIECE - 64,
+            None => 0,
         });
         chacha.run(&self.state, 0, Some(&mut block), message.window(0, encrypted));
         let mut mac = self.authenticator(&mut block);
@@ -116,7 +123,7 @@ impl Whole {
                 break;
             }
             authenticated = encrypted;
-            encrypted += (len - encrypted).min(AEAD_BYTES);
+            encrypted += (len - encrypted).min(PIECE);
             let first = 1 + (authenticated / 64) as u64;
             let window = message.window(authenticated, encrypted - authenticated);
             chacha.run(&self.state, first, None, window);

@@ -192,6 +192,12 @@ impl Core {
         single && blocks % self.longest_pass() == 1
     }
 
+    /// Whether a block apart needs no pass of its own beside a message of so many bytes.
+    #[inline]
+    pub(crate) fn block_apart_fits(self, len: usize) -> bool {
+        !self.last_block_goes_scalar(1 + len.div_ceil(64))
+    }
+
     /// The blocks of the longest pass.
     #[inline]
     pub(super) fn longest_pass(self) -> usize {
