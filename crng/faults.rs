@@ -161,8 +161,8 @@ const DRAWS: [(&str, usize, Draw); 6] = [
         dst.copy_from_slice(&word);
         Ok(())
     }),
-    ("1023 bytes", 1023, |dst| fill(dst)),
-    ("1024 bytes", 1024, |dst| fill(dst)),
+    ("less than in bulk", BULK - 1, |dst| fill(dst)),
+    ("in bulk", BULK, |dst| fill(dst)),
     ("2 stretches", direct::KEY_BYTES + 512, |dst| fill(dst)),
 ];
 
@@ -296,7 +296,7 @@ fn pages_lost_from_another_thread_give_no_bytes_twice_and_no_zeros() {
                 }
             });
             let mut drawn = HashSet::new();
-            for len in [16, 256, 1500].into_iter().cycle().take(1_000_000) {
+            for len in [16, 256, BULK + 500].into_iter().cycle().take(1_000_000) {
                 if health().reseeds() > 100 {
                     break;
                 }

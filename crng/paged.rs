@@ -15,8 +15,9 @@ use super::{EntropySource, Error, Health};
 use crate::chacha::data::Keystream;
 use crate::chacha::{Core, State};
 
-/// From this length on, output is made under a key of its own.
-pub(super) const BULK: usize = 1024;
+/// From this length on, output is made under a key of its own: where that is the faster way (Zen 5: at
+/// 1600 bytes 774 cycles against 664, at 2048 757 against 847).
+pub(super) const BULK: usize = 1792;
 
 /// The most that one draw from the page leads to.
 const BULK_BYTES: usize = 1 << 20;
@@ -25,8 +26,8 @@ const BULK_BYTES: usize = 1 << 20;
 pub(super) const TRIES: usize = 3;
 
 /// The blocks of a refill: the first is for a session key, the last for steady demand and as much
-/// as a page holds.
-pub(super) const REFILLS: [usize; 3] = [8, 24, MOST_BLOCKS];
+/// as a page holds. All but the last are whole passes of every kernel.
+pub(super) const REFILLS: [usize; 3] = [8, 32, MOST_BLOCKS];
 
 /// A buffer that lived longer than this was too long.
 pub(super) const SHORT_LIVED_NS: u64 = 1_000_000_000;

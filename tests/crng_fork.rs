@@ -29,7 +29,7 @@ fn gather<const N: usize>(mut draw: impl FnMut() -> [u8; N]) -> [u8; 32] {
 const DRAWS: [(&str, Draw); 14] = [
     ("fill 32", last_of_a_fill::<32>),
     ("fill 300", last_of_a_fill::<300>),
-    ("fill 1100", last_of_a_fill::<1100>),
+    ("fill 2000", last_of_a_fill::<2000>),
     ("fill 70000", last_of_a_fill::<70_000>),
     ("session_key", || *crng::session_key().as_bytes().first_chunk().expect("of 256")),
     ("key", || *crng::key().as_bytes()),
