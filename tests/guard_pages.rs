@@ -3,10 +3,11 @@
 
 #![cfg(target_os = "linux")]
 
+use core::ops::ControlFlow;
 use core::ptr;
 use core::slice;
 
-use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, XChaCha20Poly1305};
 use keyspring::chacha::{ChaCha20, ChaCha20Legacy};
 use keyspring::cpu;
 use keyspring::crng::SeededCrng;
@@ -155,6 +156,56 @@ fn sealing_and_opening_stay_inside_their_buffers() {
         *tag = extended.seal_in_place(nonce, aad, message).expect("it is short enough");
         extended.open_in_place(nonce, aad, message, tag).expect("the tag is right");
         assert_eq!(opened, message, "{len}");
+    });
+}
+
+#[test]
+fn batches_stay_inside_their_buffers() {
+    const PACKETS: usize = 5;
+    let mut aads = [(); PACKETS].map(|()| Fenced::new(1100));
+    let mut messages = [(); PACKETS].map(|()| Fenced::new(1100));
+    let mut key = Fenced::new(32);
+    everywhere(|len, side| {
+        let cipher = ChaCha20Poly1305::from_key(key.array(side));
+        // Neighbours of one length, and others.
+        let lens = [len, len, 1100 - len, len / 2, len.saturating_sub(1)];
+        let mut buffers = aads.iter_mut().zip(&mut messages).zip(lens);
+        let mut packets: [Packet<'_>; PACKETS] = core::array::from_fn(|i| {
+            let ((aad, message), len) = buffers.next().expect("one for each");
+            let aad = aad.buffer(len % 97, side);
+            Packet { nonce: [i as u8; 12], aad, in_out: message.buffer(len, side), tag: [0; 16] }
+        });
+        cipher.seal_batch(&mut packets).expect("they are short enough");
+        let mut ok = [false; PACKETS];
+        assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(PACKETS), "{len} {side:?}");
+        for packet in &packets {
+            assert!((0..).zip(&*packet.in_out).all(|(i, byte)| *byte == (i % 251) as u8), "{len}");
+        }
+    });
+}
+
+#[test]
+fn sequences_and_steps_stay_inside_their_buffers() {
+    let [mut key, mut aad, mut message, mut tag] = [32, 1100, 1100, 16].map(Fenced::new);
+    everywhere(|len, side| {
+        let (key, aad) = (key.array(side), aad.buffer(len % 97, side));
+        let message = message.buffer(len, side);
+        let tag = tag.array(side);
+        let sequence = NonceSequence::XorBigEndian([7; 12]);
+        let (mut sealer, mut opener) = (Sealer::new(key, sequence), Opener::new(key, sequence));
+        for _ in 0..3 {
+            let (number, sealed) = sealer.seal_next(aad, message).expect("it is short enough");
+            *tag = sealed;
+            opener.open(number, aad, message, tag).expect("the tag is right");
+        }
+        let cipher = ChaCha20Poly1305::from_key(key);
+        let sealed =
+            cipher.seal_in_place_with(&[1; 12], aad, message, |_| ControlFlow::Continue(()));
+        *tag = sealed.expect("it is short enough").continue_value().expect("nothing broke");
+        let opened =
+            cipher.open_in_place_with(&[1; 12], aad, message, tag, |_| ControlFlow::Continue(()));
+        assert_eq!(opened, Ok(ControlFlow::Continue(())), "{len} {side:?}");
+        assert!((0..).zip(&*message).all(|(i, byte)| *byte == (i % 251) as u8), "{len} {side:?}");
     });
 }
 
