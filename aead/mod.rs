@@ -322,7 +322,7 @@ macro_rules! cipher {
                 packets: &mut [Packet<'_, $nonce_len>],
             ) -> Result<(), Error> {
                 batch::check(packets)?;
-                batch::seal(self.cores, packets, |packet| self.under(&packet.nonce));
+                batch::seal(self.cores, packets, self);
                 Ok(())
             }
 
@@ -344,7 +344,7 @@ macro_rules! cipher {
                 ok: &mut [bool],
             ) -> Result<usize, Error> {
                 batch::check_verdicts(packets, ok)?;
-                Ok(batch::open(self.cores, packets, ok, |packet| self.under(&packet.nonce)))
+                Ok(batch::open(self.cores, packets, ok, self))
             }
 
             fn seal_message<M: Message>(
@@ -429,16 +429,22 @@ impl ChaCha20Poly1305 {
 }
 
 impl XChaCha20Poly1305 {
-    /// The key that HChaCha20 derives, and the nonce that is left behind four zero bytes
-    /// (draft-irtf-cfrg-xchacha-03, section 2.3).
     fn under(&self, nonce: &[u8; 24]) -> Whole {
-        let (input, rest) = chacha::split_xnonce(nonce);
-        let mut subkey = hchacha20(&self.key, input);
-        let mut nonce = [0; 12];
-        nonce[4..].copy_from_slice(rest);
+        let mut subkey = [0; 32];
+        let nonce = self.derive(nonce, &mut subkey);
         let whole = Whole::new(self.cores, &subkey, &nonce);
         subkey.as_mut_slice().zeroize();
         whole
+    }
+
+    /// Derives the key by HChaCha20; returns the nonce that is left, behind four zero bytes
+    /// (draft-irtf-cfrg-xchacha-03, section 2.3).
+    fn derive(&self, nonce: &[u8; 24], subkey: &mut [u8; 32]) -> [u8; 12] {
+        let (input, rest) = chacha::split_xnonce(nonce);
+        *subkey = hchacha20(&self.key, input);
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(rest);
+        nonce
     }
 
     /// Seals a message under a nonce drawn from [`crate::crng`]: returns the nonce, the ciphertext

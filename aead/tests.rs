@@ -1,5 +1,6 @@
 //! Sealing and opening against the definition, and what a refused message leaves behind.
 
+use std::string::String;
 use std::vec::Vec;
 use std::{format, vec};
 
@@ -12,6 +13,12 @@ use crate::poly1305::mac;
 
 const KEY: [u8; 32] = [0x42; 32];
 const NONCE: [u8; 12] = [7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+
+/// Every backend, and the best as it is tuned to Zen 5, where there are twice as many lanes.
+pub(super) fn backends() -> impl Iterator<Item = String> {
+    let zen5 = cpu::backends().find(|name| name.starts_with("avx512"));
+    cpu::backends().map(String::from).chain(zen5.map(|name| format!("{name}+zen5")))
+}
 
 pub(super) fn painted(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
@@ -48,8 +55,8 @@ fn definition(key: &[u8; 32], nonce: &[u8; 12], aad: &[u8], message: &[u8]) -> V
 #[test]
 fn a_fused_row_runs_beside_its_own_chacha20_row_alone() {
     let fused = if cfg!(target_pointer_width = "64") { ["avx2", "neon"] } else { [""; 2] };
-    for backend in cpu::backends() {
-        let _guard = cpu::force(backend).unwrap();
+    for backend in backends() {
+        let _guard = cpu::force(&backend).unwrap();
         let report = cpu::report();
         let expected = fused.into_iter().find(|name| *name == report.chacha20());
         assert_eq!(report.fused(), expected, "{backend}");
@@ -60,8 +67,8 @@ fn a_fused_row_runs_beside_its_own_chacha20_row_alone() {
 
 #[test]
 fn every_length_is_sealed_as_defined_and_opens_again() {
-    for backend in cpu::backends() {
-        let _guard = cpu::force(backend).unwrap();
+    for backend in backends() {
+        let _guard = cpu::force(&backend).unwrap();
         let cipher = ChaCha20Poly1305::from_key(&KEY);
         for len in (0..=1100).chain([4032, 4095, 4096, 4097, 8192, 20_000]) {
             let (message, aad) = (painted(len), painted(len % 293));
@@ -88,8 +95,8 @@ fn every_length_is_sealed_as_defined_and_opens_again() {
 /// Every bit of what is authenticated, at lengths around the blocks of both primitives.
 #[test]
 fn open_refuses_every_flipped_bit_and_leaves_the_ciphertext() {
-    for backend in cpu::backends() {
-        let _guard = cpu::force(backend).unwrap();
+    for backend in backends() {
+        let _guard = cpu::force(&backend).unwrap();
         for len in [0, 1, 15, 16, 17, 64, 100, 256] {
             refuses_flipped_bits(len, 1);
         }

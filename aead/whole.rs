@@ -5,7 +5,7 @@ use zeroize::Zeroize;
 use super::backend::Fused;
 use super::framing;
 use crate::chacha::data::{Apart, Keystream, Message};
-use crate::chacha::{self, State, Stream};
+use crate::chacha::{self, DOUBLE_ROUNDS, State, Stream};
 use crate::poly1305::{self, Accumulator, Poly1305, tags_are_equal};
 use crate::section::{AEAD_BYTES, POLY1305_BYTES};
 
@@ -63,9 +63,6 @@ impl Cores {
         mac.tag()
     }
 }
-
-/// The double rounds of ChaCha20.
-const DOUBLE_ROUNDS: u32 = 10;
 
 /// With block 0, the blocks of one pass of the AVX2 row: how much a fused row leaves to the pass that
 /// makes the Poly1305 key.
@@ -140,7 +137,7 @@ impl Whole {
         match message.len().div_ceil(64) {
             0..4 => self.open_in_one_pass::<4, M>(aad, message, tag),
             4..8 => self.open_in_one_pass::<8, M>(aad, message, tag),
-            8..16 if self.cores.chacha.pass_blocks() >= 16 => {
+            8..16 if self.cores.chacha.longest_pass() >= 16 => {
                 self.open_in_one_pass::<16, M>(aad, message, tag)
             }
             _ => self.open_long(aad, message, tag),

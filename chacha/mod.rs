@@ -61,6 +61,9 @@ use self::data::{Data, InPlace, Keystream};
 /// `"expand 32-byte k"` (RFC 8439, section 2.3).
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
+/// The double rounds of ChaCha20.
+pub(crate) const DOUBLE_ROUNDS: u32 = 10;
+
 /// The state matrix at block 0, and how many double rounds it goes through.
 ///
 /// ```text

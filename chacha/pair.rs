@@ -64,7 +64,7 @@ pub(super) fn pass<I: InOrder, S: Sink>(isa: I, state: &State, first: u64, sink:
 
 /// The rounds without the feed-forward.
 #[inline(always)]
-fn rounds<I: InOrder>(
+pub(super) fn rounds<I: InOrder>(
     isa: I,
     [mut x, mut y]: [[I::V; 16]; 2],
     double_rounds: u32,

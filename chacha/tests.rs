@@ -6,7 +6,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::backend::TABLE;
-use super::batch::{Lane, MOST_LANES};
+use super::batch::{Keys, Lanes, MOST_LANES, Place};
 use super::data::{Apart, InPlace, Keystream};
 use super::*;
 use crate::cpu::{self, Row, Tuning, usable};
@@ -373,35 +373,31 @@ proptest! {
     }
 }
 
-/// Lanes that differ in everything, at every count.
+/// Lanes that differ in everything but perhaps the key, at every count.
 #[test]
 fn independent_lanes_give_the_blocks_that_they_name() {
-    let states: [State; MOST_LANES] = core::array::from_fn(|i| {
-        let key = core::array::from_fn(|byte| (byte * 7 + i * 31) as u8);
-        let state = State::with_nonce_64(&key, &[i as u8; 8], 10);
+    let keys: [[u8; 32]; MOST_LANES] =
+        core::array::from_fn(|i| core::array::from_fn(|byte| (byte * 7 + i * 31) as u8));
+    let each: [&[u8; 32]; MOST_LANES] = core::array::from_fn(|i| &keys[i]);
+    let places: [Place; MOST_LANES] = core::array::from_fn(|i| {
         // Some carry into word 13, some wrap around.
-        State { counter: (i as u64).wrapping_sub(3) << (32 * (i % 2)), ..state.clone() }
+        let counter = (i as u64).wrapping_sub(3) << (32 * (i % 2));
+        Place { counter, nonce: i as u64 * 0x0101_0203_0507_0b0d }.block(5 * i as u64)
     });
     for core in cores() {
         for count in 0..=MOST_LANES {
-            let lanes: Vec<Lane<'_>> = states[..count]
-                .iter()
-                .enumerate()
-                .map(|(i, state)| (state, 5 * i as u64))
-                .collect();
-            let mut blocks = [[0; 64]; MOST_LANES];
-            core.lanes(&lanes, &mut blocks);
-            for (i, (state, number)) in lanes.into_iter().enumerate() {
-                let alone = &expected(
-                    &State { counter: state.counter.wrapping_add(number), ..state.clone() },
-                    64,
-                );
-                assert_same(
-                    &blocks[i],
-                    alone,
-                    &std::format!("{} lane {i} of {count}", core.name()),
-                );
+            for keys in [Keys::One(each[1]), Keys::Each(&each[..count])] {
+                let lanes = Lanes { keys, places: &places[..count] };
+                let mut blocks = [[0; 64]; MOST_LANES];
+                core.lanes(lanes, &mut blocks);
+                for (i, block) in blocks[..count].iter().enumerate() {
+                    let alone = &expected(&lanes.state(i), 64);
+                    let one = matches!(keys, Keys::One(_));
+                    let case = std::format!("{} lane {i} of {count}, {one}", core.name());
+                    assert_same(block, alone, &case);
+                }
             }
         }
     }
+    assert_eq!(Place::start(&[1; 12]).block(2).row(), [2, 0x0101_0101, 0x0101_0101, 0x0101_0101]);
 }

@@ -13,15 +13,15 @@
 //!    verdicts, and only packets that are genuine are decrypted.
 //! 3. Where lanes would need as many passes as the packets do alone, each packet goes alone.
 
-use core::{array, iter};
+mod pass;
 
-use zeroize::Zeroize;
+use core::array;
 
+use self::pass::{GROUP, Pass, Plan, Room, Starts};
 use super::whole::{Cores, Whole};
-use super::{ChaCha20Poly1305, Error, framing};
-use crate::chacha::batch::MOST_LANES;
-use crate::chacha::data::{InPlace, xor};
-use crate::chacha::{self, State};
+use super::{ChaCha20Poly1305, Error, XChaCha20Poly1305, framing};
+use crate::chacha::batch::{MOST_LANES, Place};
+use crate::chacha::data::InPlace;
 use crate::poly1305::{self, tags_are_equal};
 
 /// One packet of a batch, sealed and opened in place, its tag apart.
@@ -68,7 +68,7 @@ pub struct Packet<'a, const N: usize = 12> {
 pub fn seal_batch_keyed(packets: &mut [(&ChaCha20Poly1305, Packet<'_>)]) -> Result<(), Error> {
     check(packets)?;
     if let [(first, _), ..] = packets {
-        seal(first.cores, packets, |(cipher, packet)| cipher.under(&packet.nonce));
+        seal(first.cores, packets, Keyed);
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ pub fn open_batch_keyed(
 ) -> Result<usize, Error> {
     check_verdicts(packets, ok)?;
     let Some((first, _)) = packets.first() else { return Ok(0) };
-    Ok(open(first.cores, packets, ok, |(cipher, packet)| cipher.under(&packet.nonce)))
+    Ok(open(first.cores, packets, ok, Keyed))
 }
 
 /// A packet, with its key beside it or without.
@@ -127,6 +127,92 @@ impl Entry for (&ChaCha20Poly1305, Packet<'_>) {
     }
 }
 
+/// Where the keys of packets come from.
+pub(super) trait Under<E>: Copy {
+    /// Whether all packets have one key.
+    const ONE_KEY: bool;
+
+    /// The place of a packet's block 0. Where its key is derived, it is written to `room`.
+    fn start(self, packet: &E, room: &mut [u8; 32]) -> Place;
+
+    /// The key that belongs to it.
+    fn key<'a>(self, packet: &E, room: &'a [u8; 32]) -> &'a [u8; 32]
+    where
+        Self: 'a,
+        E: 'a;
+
+    /// A packet alone.
+    fn whole(self, packet: &E) -> Whole;
+}
+
+impl Under<Packet<'_>> for &ChaCha20Poly1305 {
+    const ONE_KEY: bool = true;
+
+    #[inline]
+    fn start(self, packet: &Packet<'_>, _: &mut [u8; 32]) -> Place {
+        Place::start(&packet.nonce)
+    }
+
+    #[inline]
+    fn key<'a>(self, _: &Packet<'_>, _: &'a [u8; 32]) -> &'a [u8; 32]
+    where
+        Self: 'a,
+    {
+        &self.key
+    }
+
+    fn whole(self, packet: &Packet<'_>) -> Whole {
+        self.under(&packet.nonce)
+    }
+}
+
+/// HChaCha20 derives a key for each nonce.
+impl Under<Packet<'_, 24>> for &XChaCha20Poly1305 {
+    const ONE_KEY: bool = false;
+
+    fn start(self, packet: &Packet<'_, 24>, room: &mut [u8; 32]) -> Place {
+        Place::start(&self.derive(&packet.nonce, room))
+    }
+
+    fn key<'a>(self, _: &Packet<'_, 24>, room: &'a [u8; 32]) -> &'a [u8; 32]
+    where
+        Self: 'a,
+    {
+        room
+    }
+
+    fn whole(self, packet: &Packet<'_, 24>) -> Whole {
+        self.under(&packet.nonce)
+    }
+}
+
+/// Packets that bring theirs with them.
+#[derive(Clone, Copy)]
+struct Keyed;
+
+impl<'c, 'p> Under<(&'c ChaCha20Poly1305, Packet<'p>)> for Keyed {
+    const ONE_KEY: bool = false;
+
+    fn start(self, (_, packet): &(&'c ChaCha20Poly1305, Packet<'p>), _: &mut [u8; 32]) -> Place {
+        Place::start(&packet.nonce)
+    }
+
+    fn key<'a>(
+        self,
+        (cipher, _): &(&'c ChaCha20Poly1305, Packet<'p>),
+        _: &'a [u8; 32],
+    ) -> &'a [u8; 32]
+    where
+        (&'c ChaCha20Poly1305, Packet<'p>): 'a,
+    {
+        &cipher.key
+    }
+
+    fn whole(self, (cipher, packet): &(&'c ChaCha20Poly1305, Packet<'p>)) -> Whole {
+        cipher.under(&packet.nonce)
+    }
+}
+
 /// Checks the lengths of all packets.
 pub(super) fn check<E: Entry>(packets: &[E]) -> Result<(), Error> {
     packets.iter().try_for_each(|packet| framing::check(packet.parts()[1].len()))
@@ -139,22 +225,26 @@ pub(super) fn check_verdicts<E: Entry>(packets: &[E], ok: &[bool]) -> Result<(),
 }
 
 /// Seals packets whose lengths have been checked.
-pub(super) fn seal<E: Entry>(cores: Cores, packets: &mut [E], under: impl Fn(&E) -> Whole) {
+pub(super) fn seal<E: Entry>(cores: Cores, packets: &mut [E], under: impl Under<E>) {
     for packets in packets.chunks_mut(GROUP) {
         let plan = Plan::new(cores.chacha, packets);
-        let all = 0..packets.len();
-        let lanes = all.clone().flat_map(|i| iter::once((i, 0)).chain(plan.rest(i)));
-        if plan.passes(lanes.clone()) < packets.len() {
-            let mut group = Group::new(cores, packets, &under);
-            group.apply_whole_passes(&plan, all);
-            group.apply_lanes(lanes);
-            let tags = group.tags();
-            for (packet, tag) in group.packets.iter_mut().zip(tags) {
+        if plan.passes(plan.blocks()) < packets.len() {
+            apply_whole_passes(cores, &plan, packets, under, |_| true);
+            let mut room = Room::new();
+            let starts = Starts::new(packets, under, &mut room);
+            let (mut pass, mut keys) = (Pass::new(), Room::new());
+            let mut stretches = plan.all();
+            while pass.make(cores.chacha, &starts, &mut stretches) {
+                pass.take_keys(&mut keys);
+                pass.put(packets, |_| true);
+            }
+            let tags = tags(cores, packets, &keys);
+            for (packet, tag) in packets.iter_mut().zip(tags) {
                 *packet.body().tag = tag;
             }
         } else {
             for packet in packets {
-                let whole = under(packet);
+                let whole = under.whole(packet);
                 let Body { aad, in_out, tag } = packet.body();
                 *tag = whole.seal(aad, InPlace(in_out));
             }
@@ -168,26 +258,41 @@ pub(super) fn open<E: Entry>(
     cores: Cores,
     packets: &mut [E],
     ok: &mut [bool],
-    under: impl Fn(&E) -> Whole,
+    under: impl Under<E>,
 ) -> usize {
     for (packets, ok) in packets.chunks_mut(GROUP).zip(ok.chunks_mut(GROUP)) {
         let plan = Plan::new(cores.chacha, packets);
-        let all = 0..packets.len();
-        let keys = all.clone().map(|i| (i, 0));
-        let rests = all.clone().flat_map(|i| plan.rest(i));
-        if plan.passes(keys.clone()) + plan.passes(rests) < packets.len() {
-            let mut group = Group::new(cores, packets, &under);
-            group.apply_lanes(keys);
-            let tags = group.tags();
-            for ((ok, packet), tag) in ok.iter_mut().zip(&mut *group.packets).zip(tags) {
+        let (count, blocks) = (packets.len(), plan.blocks());
+        // What fits beside the blocks 0 is made with them, and waits for the verdicts.
+        let at_once = blocks <= MOST_LANES;
+        let passes = if at_once {
+            plan.passes(blocks)
+        } else {
+            plan.passes(count) + plan.passes(blocks - count)
+        };
+        if passes < count {
+            let mut room = Room::new();
+            let starts = Starts::new(packets, under, &mut room);
+            let (mut pass, mut keys) = (Pass::new(), Room::new());
+            let mut stretches = if at_once { plan.all() } else { plan.keys() };
+            pass.make(cores.chacha, &starts, &mut stretches);
+            pass.take_keys(&mut keys);
+            let tags = tags(cores, packets, &keys);
+            for ((ok, packet), tag) in ok.iter_mut().zip(&mut *packets).zip(tags) {
                 *ok = tags_are_equal(packet.body().tag, &tag);
             }
-            let genuine = all.filter(|i| ok[*i]);
-            group.apply_whole_passes(&plan, genuine.clone());
-            group.apply_lanes(genuine.flat_map(|i| plan.rest(i)));
+            apply_whole_passes(cores, &plan, packets, under, |i| ok[i]);
+            if at_once {
+                pass.put(packets, |i| ok[i]);
+            } else {
+                let mut stretches = plan.rests(|i| ok[i]);
+                while pass.make(cores.chacha, &starts, &mut stretches) {
+                    pass.put(packets, |_| true);
+                }
+            }
         } else {
             for (packet, ok) in packets.iter_mut().zip(ok) {
-                let whole = under(packet);
+                let whole = under.whole(packet);
                 let Body { aad, in_out, tag } = packet.body();
                 *ok = whole.open(aad, InPlace(in_out), tag);
             }
@@ -196,120 +301,45 @@ pub(super) fn open<E: Entry>(
     ok.iter().filter(|ok| **ok).count()
 }
 
-/// How many packets are worked on together.
-const GROUP: usize = MOST_LANES;
-
-/// Which blocks of each packet share passes with others.
-struct Plan {
-    /// The blocks of a pass.
-    pass: usize,
-    /// Those blocks: the first, and their end. The blocks from 1 on before it fill whole passes.
-    rests: [(u64, u64); GROUP],
-}
-
-impl Plan {
-    fn new<E: Entry>(chacha: chacha::Core, packets: &[E]) -> Self {
-        let pass = chacha.pass_blocks();
-        let mut rests = [(1, 1); GROUP];
-        for (rest, packet) in rests.iter_mut().zip(packets) {
-            let len = packet.parts()[1].len();
-            *rest = (1 + (len / 64 / pass * pass) as u64, 1 + len.div_ceil(64) as u64);
-        }
-        Self { pass, rests }
-    }
-
-    /// Lanes: the packet's number in the group, and the blocks'.
-    fn rest(&self, i: usize) -> impl Iterator<Item = (usize, u64)> + Clone + use<> {
-        let (first, end) = self.rests[i];
-        (first..end).map(move |block| (i, block))
-    }
-
-    /// How many passes so many lanes take.
-    fn passes(&self, lanes: impl Iterator) -> usize {
-        lanes.count().div_ceil(self.pass)
-    }
-}
-
-/// Packets that are worked on together.
-struct Group<'g, E> {
+/// Puts the keystream of their whole passes to these packets, the last of which a message may end in.
+fn apply_whole_passes<E: Entry>(
     cores: Cores,
-    packets: &'g mut [E],
-    wholes: [Option<Whole>; GROUP],
-    /// The Poly1305 keys.
-    keys: [[u8; 32]; GROUP],
-}
-
-impl<'g, E: Entry> Group<'g, E> {
-    fn new(cores: Cores, packets: &'g mut [E], under: impl Fn(&E) -> Whole) -> Self {
-        let wholes = array::from_fn(|i| packets.get(i).map(&under));
-        Self { cores, packets, wholes, keys: [[0; 32]; GROUP] }
-    }
-
-    /// Puts the keystream of their whole passes to these packets.
-    fn apply_whole_passes(&mut self, plan: &Plan, packets: impl Iterator<Item = usize>) {
-        for i in packets {
-            let whole = 64 * (plan.rests[i].0 - 1) as usize;
-            if whole > 0 {
-                let data = InPlace(&mut self.packets[i].body().in_out[..whole]);
-                self.cores.chacha.run(state(&self.wholes, i), 1, None, data);
-            }
+    plan: &Plan,
+    packets: &mut [E],
+    under: impl Under<E>,
+    which: impl Fn(usize) -> bool,
+) {
+    for (i, packet) in packets.iter_mut().enumerate() {
+        let blocks = plan.rests[i].first - 1;
+        if blocks > 0 && which(i) {
+            let whole = under.whole(packet);
+            let bytes = packet.body().in_out;
+            let len = bytes.len().min(64 * blocks as usize);
+            cores.chacha.run(&whole.state, 1, None, InPlace(&mut bytes[..len]));
         }
-    }
-
-    /// Makes the blocks of these lanes: block 0 becomes its packet's Poly1305 key, the others are
-    /// put to the packet.
-    fn apply_lanes(&mut self, mut lanes: impl Iterator<Item = (usize, u64)>) {
-        let mut blocks = [[0; 64]; MOST_LANES];
-        loop {
-            let mut names = [(0, 0); MOST_LANES];
-            let count = names.iter_mut().zip(&mut lanes).map(|(name, lane)| *name = lane).count();
-            if count == 0 {
-                break;
-            }
-            let states = names.map(|(i, block)| (state(&self.wholes, i), block));
-            self.cores.chacha.lanes(&states[..count], &mut blocks);
-            for ((i, number), block) in names.into_iter().zip(&blocks).take(count) {
-                if number == 0 {
-                    self.keys[i].copy_from_slice(&block[..32]);
-                } else {
-                    let bytes = &mut self.packets[i].body().in_out[64 * (number as usize - 1)..];
-                    let len = bytes.len().min(64);
-                    xor(&mut bytes[..len], &block[..len]);
-                }
-            }
-        }
-        blocks.as_flattened_mut().zeroize();
-    }
-
-    /// The tag of each packet. Those of about the same length go side by side.
-    fn tags(&self) -> [[u8; 16]; GROUP] {
-        let count = self.packets.len();
-        let mut order: [usize; GROUP] = array::from_fn(|i| i.min(count - 1));
-        order[..count].sort_unstable_by_key(|i| self.packets[*i].parts()[1].len());
-        let messages = order.map(|i| {
-            let parts @ [aad, message] = self.packets[i].parts();
-            let last = framing::lengths(aad.len(), message.len());
-            poly1305::batch::Message { key: &self.keys[i], parts, last }
-        });
-        let mut in_order = [[0; 16]; GROUP];
-        self.cores.poly1305.batch(&messages[..count], &mut in_order[..count]);
-        let mut tags = [[0; 16]; GROUP];
-        for (i, tag) in order.into_iter().zip(in_order).take(count) {
-            tags[i] = tag;
-        }
-        tags
     }
 }
 
-/// The state of packet `i` at its block 0.
-fn state(wholes: &[Option<Whole>; GROUP], i: usize) -> &State {
-    &wholes[i].as_ref().expect("a packet of the group").state
-}
-
-impl<E> Drop for Group<'_, E> {
-    fn drop(&mut self) {
-        self.keys.as_flattened_mut().zeroize();
+/// The tag of each packet. Those of about the same length go side by side.
+fn tags<E: Entry>(cores: Cores, packets: &[E], Room(keys): &Room) -> [[u8; 16]; GROUP] {
+    let count = packets.len();
+    let mut order: [usize; GROUP] = array::from_fn(|i| i.min(count - 1));
+    let len = |i: &usize| packets[*i].parts()[1].len();
+    if !order.is_sorted_by_key(len) {
+        order[..count].sort_unstable_by_key(len);
     }
+    let messages = order.map(|i| {
+        let parts @ [aad, message] = packets[i].parts();
+        let last = framing::lengths(aad.len(), message.len());
+        poly1305::batch::Message { key: &keys[i], parts, last }
+    });
+    let mut in_order = [[0; 16]; GROUP];
+    cores.poly1305.batch(&messages[..count], &mut in_order[..count]);
+    let mut tags = [[0; 16]; GROUP];
+    for (i, tag) in order.into_iter().zip(in_order).take(count) {
+        tags[i] = tag;
+    }
+    tags
 }
 
 #[cfg(all(test, feature = "force-backend"))]

@@ -3,17 +3,19 @@
 //! ```text
 //! each = 2    | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 | 0 1 |    8 messages of up to 64 bytes
 //! each = 4    | 0 1 2 3 | 0 1 2 3 | 0 1 2 3 | 0 1 2 3 |            4 messages of up to 192 bytes
+//! each = 8    | 0 1 2 3 4 5 6 7 | 0 1 2 3 4 5 6 7 |                2 messages of up to 448 bytes
 //!               first     first + 1 ...
 //! ```
 //!
+//! So it is where a pass has 16 blocks. It is one pass that is made at a time, whatever its length: on
+//! Zen 5, with 32, there are twice as many messages, and 2 of up to 960 bytes.
+//!
 //! What is not there, because it has been taken or was never made, is zero.
-
-use core::array;
 
 use zeroize::Zeroize;
 
 use super::Numbered;
-use crate::chacha::batch::{Blocks, MOST_LANES};
+use crate::chacha::batch::{Blocks, Keys, Lanes, MOST_LANES, Place};
 
 /// Blocks of the next messages.
 pub(super) struct Ahead {
@@ -44,21 +46,23 @@ impl Ahead {
     /// messages in a row are so short that several share a pass.
     pub(super) fn make(&mut self, numbered: &Numbered, number: u64, len: usize) {
         let chacha = numbered.cipher.cores.chacha;
-        let each = match blocks(len).max(self.last) {
-            0..=2 => 2,
-            3 | 4 => 4,
-            _ => return,
-        };
-        if self.index(number).is_some() || chacha.pass_blocks() < each {
+        let pass = chacha.longest_pass();
+        let blocks = blocks(len).max(self.last);
+        if blocks > pass / 2 || self.index(number).is_some() {
             return;
         }
+        let each = blocks.next_power_of_two().max(2);
+        let count = pass / each;
         (self.each, self.first) = (each, number);
-        let count = MOST_LANES / each;
-        let wholes: [_; MOST_LANES / 2] =
-            array::from_fn(|i| numbered.whole(number.wrapping_add((i % count) as u64)));
-        let lanes: [_; MOST_LANES] =
-            array::from_fn(|i| (&wholes[i / each].state, (i % each) as u64));
-        chacha.lanes(&lanes, &mut self.blocks);
+        let mut places = [Place::default(); MOST_LANES];
+        for (places, i) in places[..pass].chunks_exact_mut(each).zip(0..) {
+            let start = Place::start(&numbered.sequence.nonce(number.wrapping_add(i)));
+            for (place, block) in places.iter_mut().zip(0..) {
+                *place = start.block(block);
+            }
+        }
+        let keys = Keys::One(&numbered.cipher.key);
+        chacha.lanes(Lanes { keys, places: &places[..pass] }, &mut self.blocks);
         self.there = u16::MAX >> (16 - count);
     }
 

@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 };
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{self, Blocks, Lane};
+use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
@@ -22,16 +22,15 @@ cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
-    pass_blocks: 8,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 8,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: None,
-    lanes,
 };
 
 #[target_feature(enable = "avx2")]
@@ -45,7 +44,7 @@ fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
 }
 
 #[target_feature(enable = "avx2")]
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Avx2::new(), lanes, blocks);
 }
 

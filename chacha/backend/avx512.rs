@@ -22,7 +22,7 @@ use core::arch::x86_64::{
 use core::convert::identity;
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{self, Blocks, Lane};
+use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::pair::InOrder;
@@ -34,35 +34,34 @@ cpufeatures::new!(avx512, "avx512f", "avx512bw", "avx512vl", "avx2", "fma");
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx512", level: 30, usable: avx512::get },
-    pass_blocks: 16,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 16,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: Some(Kernels {
         longest_pass: 32,
         in_place: run_in_pairs::<mode::InPlace>,
         apart: run_in_pairs::<mode::Apart>,
         keystream: run_in_pairs::<mode::Keystream>,
+        lanes: lanes_in_pairs,
     }),
-    lanes,
 };
 
 pub(super) const ROW_OF_256_BITS: Backend = Backend {
     head: Head { name: "avx512vl", level: 29, usable: avx512::get },
-    pass_blocks: 8,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 8,
         in_place: run_256::<mode::InPlace>,
         apart: run_256::<mode::Apart>,
         keystream: run_256::<mode::Keystream>,
+        lanes: lanes_256,
     },
     on_zen5: None,
-    lanes: lanes_256,
 };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -86,12 +85,17 @@ fn run_256<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Zmm::new(), lanes, blocks);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn lanes_256(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes_in_pairs(lanes: Lanes<'_>, blocks: &mut Blocks) {
+    batch::lanes_in_pairs(Zmm::new(), lanes, blocks);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn lanes_256(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Ymm::new(), lanes, blocks);
 }
 

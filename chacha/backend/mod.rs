@@ -13,7 +13,7 @@ mod simd128;
 mod sse2;
 
 use super::State;
-use super::batch::{Blocks, Lane};
+use super::batch::{Blocks, Lanes};
 use super::data::{Data, Mode, mode};
 use crate::cpu::{self, Head, Memo, Row, Tuning, Usable};
 use crate::section::{self, Primitive};
@@ -30,18 +30,14 @@ type Kernel<M> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, <M as Mode>::Data
 #[derive(Debug)]
 pub(crate) struct Backend {
     head: Head,
-    /// The lanes of a vertical pass.
-    pass_blocks: usize,
     /// Whether the scalar row is faster with a single block, on every CPU.
     single_block_goes_scalar: bool,
     kernels: Kernels,
     /// What is faster on Zen 5.
     on_zen5: Option<Kernels>,
-    /// [`Core::lanes`].
-    lanes: unsafe fn(&[Lane<'_>], &mut Blocks),
 }
 
-/// The kernels of a row, one for each mode.
+/// The kernels of a row: one for each mode, and that of [`Core::lanes`].
 #[derive(Debug)]
 pub(crate) struct Kernels {
     /// The blocks of the longest pass: what is over a multiple of it needs another.
@@ -49,6 +45,7 @@ pub(crate) struct Kernels {
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
+    lanes: unsafe fn(Lanes<'_>, &mut Blocks),
 }
 
 impl Backend {
@@ -156,10 +153,11 @@ impl Core {
     ///
     /// If there are more lanes than blocks.
     #[inline]
-    pub(crate) fn lanes(self, lanes: &[Lane<'_>], blocks: &mut Blocks) {
+    pub(crate) fn lanes(self, lanes: Lanes<'_>, blocks: &mut Blocks) {
         section::run(Primitive::ChaCha20, self.row, TABLE, |row| {
+            let kernel = row.kernels(self.tuning).lanes;
             // SAFETY: the row was found usable.
-            unsafe { (row.lanes)(lanes, blocks) }
+            unsafe { kernel(lanes, blocks) }
         });
     }
 
@@ -198,19 +196,14 @@ impl Core {
         !self.last_block_goes_scalar(1 + len.div_ceil(64))
     }
 
-    /// The blocks of the longest pass.
+    /// The blocks of the longest pass, and the lanes.
     #[inline]
-    pub(super) fn longest_pass(self) -> usize {
+    pub(crate) fn longest_pass(self) -> usize {
         self.row.kernels(self.tuning).longest_pass
     }
 
     /// The same row, tuned otherwise.
     pub(crate) fn tuned(self, tuning: Tuning) -> Self {
         Self { tuning, ..self }
-    }
-
-    /// The blocks of a vertical pass: the most lanes that it has.
-    pub(crate) fn pass_blocks(self) -> usize {
-        self.row.pass_blocks
     }
 }

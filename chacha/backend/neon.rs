@@ -14,7 +14,7 @@ use core::arch::aarch64::{
 use core::arch::asm;
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{self, Blocks, Lane};
+use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
@@ -23,7 +23,6 @@ use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "neon", level: 10, usable: || true },
-    pass_blocks: 8,
     // By llvm-mca, 324 cycles scalar to 560 in vectors on Neoverse N1, 243 to 560 on Neoverse V1:
     // the latency of an instruction counts alone, and general-purpose registers have one cycle.
     single_block_goes_scalar: true,
@@ -32,9 +31,9 @@ pub(super) const ROW: Backend = Backend {
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: None,
-    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -45,7 +44,7 @@ fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Neon(()), state, first, blocks, scratch);
 }
 
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Neon(()), lanes, blocks);
 }
 

@@ -4,7 +4,7 @@
 use zeroize::Zeroize;
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{Blocks, Lane};
+use crate::chacha::batch::{Blocks, Lanes};
 use crate::chacha::data::{Data, Mode, mode};
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
@@ -12,16 +12,15 @@ use crate::cpu::Head;
 /// Without vectors a block costs the same in any company, so nothing is gained by a longer pass.
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "scalar", level: 0, usable: || true },
-    pass_blocks: 1,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 1,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: None,
-    lanes,
 };
 
 fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut data: M::Data<'_>) {
@@ -40,9 +39,9 @@ fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut 
     }
 }
 
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
-    for ((state, number), out) in lanes.iter().zip(blocks) {
-        *out = block(state, *number);
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
+    for (i, out) in blocks[..lanes.len()].iter_mut().enumerate() {
+        *out = block(&lanes.state(i), 0);
     }
 }
 

@@ -7,7 +7,7 @@ use core::arch::wasm32::{
 };
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{self, Blocks, Lane};
+use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
@@ -16,16 +16,15 @@ use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "simd128", level: 10, usable: || true },
-    pass_blocks: 4,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 4,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: None,
-    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -36,7 +35,7 @@ fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Simd128(()), state, first, blocks, scratch);
 }
 
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Simd128(()), lanes, blocks);
 }
 

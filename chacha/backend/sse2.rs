@@ -9,7 +9,7 @@ use core::arch::x86_64::{
 };
 
 use super::{Backend, Kernels};
-use crate::chacha::batch::{self, Blocks, Lane};
+use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
@@ -18,16 +18,15 @@ use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "sse2", level: 10, usable: || true },
-    pass_blocks: 4,
     single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 4,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
+        lanes,
     },
     on_zen5: None,
-    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
@@ -38,7 +37,7 @@ fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
     shapes::edge(Sse2(()), state, first, blocks, scratch);
 }
 
-fn lanes(lanes: &[Lane<'_>], blocks: &mut Blocks) {
+fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Sse2(()), lanes, blocks);
 }
 
