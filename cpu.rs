@@ -57,6 +57,12 @@ impl<R> Clone for Usable<R> {
 impl<R> Copy for Usable<R> {}
 
 impl<R: Row> Usable<R> {
+    /// The row, for as long as there are tables.
+    #[inline(always)]
+    pub(crate) fn as_static(self) -> &'static R {
+        self.0
+    }
+
     /// What the row says of itself.
     #[inline(always)]
     pub(crate) fn head(self) -> &'static Head {
@@ -146,12 +152,6 @@ impl Tuning {
             Self::Zen5 => "zen5",
             Self::Ymm256 => "ymm256",
         }
-    }
-
-    /// Whether a single block, and an odd last one that would need a pass of its own, go scalar.
-    #[inline(always)]
-    pub(crate) fn scalar_single_block(self) -> bool {
-        self == Self::Zen5
     }
 
     /// The highest level of a row to take.

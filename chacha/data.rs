@@ -9,7 +9,7 @@
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
 //! inside a loop.
 
-use super::backend::{Call, Kernels};
+use super::backend::{Call, Kernels, scalar};
 use super::isa::Isa;
 
 /// Where a kernel body puts its vectors.
@@ -50,6 +50,9 @@ pub(crate) trait Data: Sink + Sized {
 
     /// Puts `keystream` to as many of the first bytes, no more of them than there are.
     fn put(&mut self, keystream: &[u8]);
+
+    /// Puts a block to 64 bytes, out of general-purpose registers.
+    fn put_words(&mut self, keystream: [u32; 16]);
 
     /// As [`Data::put`], a vector at a time as far as they go.
     #[inline(always)]
@@ -149,6 +152,14 @@ impl Data for InPlace<'_> {
     }
 
     #[inline(always)]
+    fn put_words(&mut self, keystream: [u32; 16]) {
+        let words = self.0.as_chunks_mut().0;
+        for i in 0..16 {
+            words[i] = scalar::alone(u32::from_le_bytes(words[i]) ^ keystream[i]).to_le_bytes();
+        }
+    }
+
+    #[inline(always)]
     fn put(&mut self, keystream: &[u8]) {
         let n = keystream.len();
         xor(&mut self.0[..n], keystream);
@@ -235,6 +246,15 @@ impl Data for Apart<'_> {
     }
 
     #[inline(always)]
+    fn put_words(&mut self, keystream: [u32; 16]) {
+        let message = self.source.as_chunks().0;
+        let words = self.destination.as_chunks_mut().0;
+        for i in 0..16 {
+            words[i] = scalar::alone(u32::from_le_bytes(message[i]) ^ keystream[i]).to_le_bytes();
+        }
+    }
+
+    #[inline(always)]
     fn put(&mut self, keystream: &[u8]) {
         let n = keystream.len();
         self.destination[..n].copy_from_slice(&self.source[..n]);
@@ -297,6 +317,14 @@ impl Data for Keystream<'_> {
     #[inline(always)]
     fn put_last<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
         isa.store_part(&mut self.0[at..], keystream);
+    }
+
+    #[inline(always)]
+    fn put_words(&mut self, keystream: [u32; 16]) {
+        let words = self.0.as_chunks_mut().0;
+        for i in 0..16 {
+            words[i] = keystream[i].to_le_bytes();
+        }
     }
 
     #[inline(always)]

@@ -49,12 +49,32 @@ pub(crate) fn pass<I: Isa, S: Sink, const CHAINS: usize>(
         }
     }
 
-    for chain in 0..CHAINS {
-        for i in 0..4 {
-            rows[chain][i] = isa.add(rows[chain][i], start[chain][i]);
-        }
-        for (i, keystream) in isa.transpose_quads(rows[chain]).into_iter().enumerate() {
-            sink.put_vector(isa, (4 * chain + i) * I::BYTES, keystream);
-        }
+    // Written out, since the compiler would keep an array that it has to index on the stack.
+    const { assert!(CHAINS >= 1 && CHAINS <= 3) };
+    put_chain(isa, 0, rows[0], start[0], sink);
+    if CHAINS > 1 {
+        put_chain(isa, 1, rows[1], start[1], sink);
     }
+    if CHAINS > 2 {
+        put_chain(isa, 2, rows[2], start[2], sink);
+    }
+}
+
+/// The feed-forward of one chain, and on to `sink`.
+#[inline(always)]
+fn put_chain<I: Isa, S: Sink>(
+    isa: I,
+    chain: usize,
+    [a, b, c, d]: [I::V; 4],
+    start: [I::V; 4],
+    sink: &mut S,
+) {
+    let rows =
+        [isa.add(a, start[0]), isa.add(b, start[1]), isa.add(c, start[2]), isa.add(d, start[3])];
+    let [a, b, c, d] = isa.transpose_quads(rows);
+    let at = 4 * chain * I::BYTES;
+    sink.put_vector(isa, at, a);
+    sink.put_vector(isa, at + I::BYTES, b);
+    sink.put_vector(isa, at + 2 * I::BYTES, c);
+    sink.put_vector(isa, at + 3 * I::BYTES, d);
 }

@@ -2,19 +2,18 @@
 //!
 //! On Zen 5 a vector operation takes two cycles and four can start in each, two of them rotations.
 //! The four quarter rounds of one pass are half of that; those of two passes are all of it, if no
-//! cycle is lost: the first pass is half a step ahead of the second, and the quarter rounds that the
-//! next half round waits for first are a cycle ahead of the others.
+//! cycle is lost. So no two kinds of operation that want the same pipes come together: the quarter
+//! rounds that the next half round waits for first are half a step ahead of the others.
 //!
 //! ```text
-//! cycle of a step             0        1        2        3        4        5
-//! first pass, early pair      add               xor               rotate
-//! first pass, late pair                add               xor               rotate
-//! second pass, early pair              rotate            add               xor
-//! second pass, late pair      xor               rotate            add
+//! early, of both passes    add      .      xor      .      rotate   .
+//! late, of both passes     .      rotate   .      add      .      xor
 //! ```
 //!
 //! The state of both takes all 32 registers. So every operation is done in the register of its first
 //! operand, and the feed-forward takes its words from memory.
+
+use core::hint;
 
 use super::State;
 use super::data::Sink;
@@ -47,6 +46,8 @@ pub(super) fn pass<I: InOrder, S: Sink>(isa: I, state: &State, first: u64, sink:
         (x[12], x[13]) = (low, high);
     }
     let mut x = rounds(isa, x, state.double_rounds);
+    // Loaded again: kept in registers, the words would push out the state.
+    let words = hint::black_box(state).words(0);
     for (x, (low, high)) in x.iter_mut().zip(counters) {
         for i in 0..16 {
             let start = match i {
@@ -86,72 +87,68 @@ pub(super) fn rounds<I: InOrder>(
             isa.rotl::<$rotl>(&mut $x[$i])
         };
     }
-    // A step of pass `x`; of pass `y` the end of the step before and the beginning of the same.
+    // A step of all quarter rounds: `to += from`, then `word ^= to`, turned left by `by`. The late
+    // ones still have to turn the words `turned` of the step before.
     macro_rules! step {
         (
-            $a0:literal += $b0:literal, $a1:literal += $b1:literal, $a2:literal += $b2:literal, $a3:literal += $b3:literal;
-            $d0:literal $d1:literal $d2:literal $d3:literal $rotl:literal;
-            $(
-            $pa0:literal $pa1:literal $pa2:literal $pa3:literal;
-            $pd0:literal $pd1:literal $pd2:literal $pd3:literal $protl:literal
-            )?
+            early [$e:literal += $f:literal, $g:literal] [$h:literal += $i:literal, $j:literal],
+            late [$k:literal += $l:literal, $m:literal] [$n:literal += $o:literal, $p:literal],
+            by $by:literal $(, turned $q:literal $r:literal by $before:literal)?
         ) => {
-            add!(x $a0 $b0);
-            $( xor!(y $pd2 $pa2); )?
-            add!(x $a1 $b1);
-            $( xor!(y $pd3 $pa3); )?
-
-            add!(x $a2 $b2);
-            $( rotl!(y $protl $pd0); )?
-            add!(x $a3 $b3);
-            $( rotl!(y $protl $pd1); )?
-
-            xor!(x $d0 $a0);
-            $( rotl!(y $protl $pd2); )?
-            xor!(x $d1 $a1);
-            $( rotl!(y $protl $pd3); )?
-
-            add!(y $a0 $b0);
-            xor!(x $d2 $a2);
-            add!(y $a1 $b1);
-            xor!(x $d3 $a3);
-
-            add!(y $a2 $b2);
-            rotl!(x $rotl $d0);
-            add!(y $a3 $b3);
-            rotl!(x $rotl $d1);
-
-            xor!(y $d0 $a0);
-            rotl!(x $rotl $d2);
-            xor!(y $d1 $a1);
-            rotl!(x $rotl $d3);
+            add!(x $e $f);
+            add!(x $h $i);
+            add!(y $e $f);
+            add!(y $h $i);
+            $(
+                rotl!(x $before $q);
+                rotl!(x $before $r);
+                rotl!(y $before $q);
+                rotl!(y $before $r);
+            )?
+            xor!(x $g $e);
+            xor!(x $j $h);
+            xor!(y $g $e);
+            xor!(y $j $h);
+            add!(x $k $l);
+            add!(x $n $o);
+            add!(y $k $l);
+            add!(y $n $o);
+            rotl!(x $by $g);
+            rotl!(x $by $j);
+            rotl!(y $by $g);
+            rotl!(y $by $j);
+            xor!(x $m $k);
+            xor!(x $p $n);
+            xor!(y $m $k);
+            xor!(y $p $n);
         };
     }
-    for _ in 0..double_rounds {
-        // Early: quarter rounds [0 4 8 12] and [1 5 9 13].
-        step!(0 += 4, 1 += 5, 2 += 6, 3 += 7; 12 13 14 15 16; );
-        step!(8 += 12, 9 += 13, 10 += 14, 11 += 15; 4 5 6 7 12;
-              0 1 2 3; 12 13 14 15 16);
-        step!(0 += 4, 1 += 5, 2 += 6, 3 += 7; 12 13 14 15 8;
-              8 9 10 11; 4 5 6 7 12);
-        step!(8 += 12, 9 += 13, 10 += 14, 11 += 15; 4 5 6 7 7;
-              0 1 2 3; 12 13 14 15 8);
-        // Early: quarter rounds [3 4 9 14] and [0 5 10 15], whose words 4 and 5 are ready first.
-        step!(3 += 4, 0 += 5, 1 += 6, 2 += 7; 14 15 12 13 16;
-              8 9 10 11; 4 5 6 7 7);
-        step!(9 += 14, 10 += 15, 11 += 12, 8 += 13; 4 5 6 7 12;
-              3 0 1 2; 14 15 12 13 16);
-        step!(3 += 4, 0 += 5, 1 += 6, 2 += 7; 14 15 12 13 8;
-              9 10 11 8; 4 5 6 7 12);
-        step!(9 += 14, 10 += 15, 11 += 12, 8 += 13; 4 5 6 7 7;
-              3 0 1 2; 14 15 12 13 8);
-        // The end of the last step of pass `y`.
-        xor!(y 6 11);
-        xor!(y 7 8);
-        rotl!(y 7 4);
-        rotl!(y 7 5);
+    let mut left = double_rounds;
+    loop {
+        step!(early [0 += 4, 12] [1 += 5, 13], late [2 += 6, 14] [3 += 7, 15], by 16);
+        step!(early [8 += 12, 4] [9 += 13, 5], late [10 += 14, 6] [11 += 15, 7], by 12,
+            turned 14 15 by 16);
+        step!(early [0 += 4, 12] [1 += 5, 13], late [2 += 6, 14] [3 += 7, 15], by 8,
+            turned 6 7 by 12);
+        step!(early [8 += 12, 4] [9 += 13, 5], late [10 += 14, 6] [11 += 15, 7], by 7,
+            turned 14 15 by 8);
+        // Early are those now that begin with the words 4 and 5.
+        step!(early [3 += 4, 14] [0 += 5, 15], late [1 += 6, 12] [2 += 7, 13], by 16,
+            turned 6 7 by 7);
+        step!(early [9 += 14, 4] [10 += 15, 5], late [11 += 12, 6] [8 += 13, 7], by 12,
+            turned 12 13 by 16);
+        step!(early [3 += 4, 14] [0 += 5, 15], late [1 += 6, 12] [2 += 7, 13], by 8,
+            turned 6 7 by 12);
+        step!(early [9 += 14, 4] [10 += 15, 5], late [11 += 12, 6] [8 += 13, 7], by 7,
+            turned 12 13 by 8);
+        rotl!(x 7 6);
+        rotl!(x 7 7);
         rotl!(y 7 6);
         rotl!(y 7 7);
+        // There is at least one: a loop that may not run costs moves.
+        left -= 1;
+        if left == 0 {
+            return [x, y];
+        }
     }
-    [x, y]
 }

@@ -136,41 +136,54 @@ pub(super) fn direct<I: Isa, J: Isa, D: Data>(
     }
 }
 
-/// As [`direct`], where one vertical pass leaves the vector units waiting: two at a time, as long as
-/// there is work for more than one.
+/// The blocks from `first` on, a block apart among them or not: a vertical pass at the most.
 #[inline(always)]
-pub(super) fn in_pairs<I: InOrder, J: Isa, D: Data>(
+pub(super) fn at_most_a_pass<I: Isa, J: Isa, D: Data>(
     isa: I,
     single: J,
     state: &State,
-    mut first: u64,
-    mut lead: Option<&mut [u8; 64]>,
-    mut data: D,
+    first: u64,
+    lead: Option<&mut [u8; 64]>,
+    data: D,
 ) {
-    let pair = 64 * 8 * I::QUADS;
+    let apart = if lead.is_some() { 64 } else { 0 };
+    let blocks = (apart + data.len()).div_ceil(64);
+    let sink = &mut Parts { lead, data };
+    match blocks {
+        0 => {}
+        1 => one_pass(single, state, first, 1, sink),
+        blocks => one_pass(isa, state, first, blocks, sink),
+    }
+}
+
+/// Two vertical passes at a time, where one leaves the vector units waiting, as long as there is work
+/// for more than one. Gives how far that came, in bytes of `data`.
+#[inline(always)]
+pub(super) fn in_pairs<I: InOrder, D: Data>(
+    isa: I,
+    state: &State,
+    mut first: u64,
+    lead: Option<&mut [u8; 64]>,
+    data: &mut D,
+) -> usize {
+    let (pair, one) = (64 * 8 * I::QUADS, 64 * 4 * I::QUADS);
     let (mut at, end) = (0, data.len());
-    loop {
-        let apart = if lead.is_some() { 64 } else { 0 };
-        let rest = end - at;
-        if apart == 0 && rest >= pair {
-            pair::pass(isa, state, first, &mut data.window(at, pair));
-            at += pair;
-        } else {
-            let len = rest.min(pair - apart);
-            let sink = &mut Parts { lead: lead.take(), data: data.window(at, len) };
-            match (apart + len).div_ceil(64) {
-                0 => {}
-                1 => one_pass(single, state, first, 1, sink),
-                blocks if blocks <= 4 * I::QUADS => one_pass(isa, state, first, blocks, sink),
-                _ => pair::pass(isa, state, first, sink),
-            }
-            at += len;
-            if at == end {
-                return;
-            }
-        }
+    if lead.is_some() {
+        at = end.min(pair - 64);
+        pair::pass(isa, state, first, &mut Parts { lead, data: data.window(0, at) });
         first = first.wrapping_add(8 * I::QUADS as u64);
     }
+    while end - at >= pair {
+        pair::pass(isa, state, first, &mut data.window(at, pair));
+        first = first.wrapping_add(8 * I::QUADS as u64);
+        at += pair;
+    }
+    if end - at > one {
+        let sink = &mut Parts { lead: None, data: data.window(at, end - at) };
+        pair::pass(isa, state, first, sink);
+        at = end;
+    }
+    at
 }
 
 /// Tells the tests that a body runs, and for how many blocks.

@@ -119,25 +119,31 @@ pub(super) fn rounds<I: Isa>(
 }
 
 /// Puts the blocks to `sink`, one after the other, from byte `at` on: that of lane 0 first.
+///
+/// Written out, since the compiler would keep arrays that it has to index on the stack.
 #[inline(always)]
-pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, mut x: [I::V; 16], at: usize, sink: &mut S) {
-    for i in [0, 4, 8, 12] {
-        [x[i], x[i + 1], x[i + 2], x[i + 3]] =
-            isa.transpose_words([x[i], x[i + 1], x[i + 2], x[i + 3]]);
-    }
-    // Now x[4 * row + j] holds that row of the blocks j, j + 4, ... in its 128-bit lanes.
-    for j in 0..4 {
-        put_column(isa, at + 64 * j, [x[j], x[4 + j], x[8 + j], x[12 + j]], sink);
-    }
+pub(super) fn put_blocks<I: Isa, S: Sink>(isa: I, x: [I::V; 16], at: usize, sink: &mut S) {
+    let [a0, a1, a2, a3] = isa.transpose_words([x[0], x[1], x[2], x[3]]);
+    let [b0, b1, b2, b3] = isa.transpose_words([x[4], x[5], x[6], x[7]]);
+    let [c0, c1, c2, c3] = isa.transpose_words([x[8], x[9], x[10], x[11]]);
+    let [d0, d1, d2, d3] = isa.transpose_words([x[12], x[13], x[14], x[15]]);
+    // Now each vector holds a row of the blocks j, j + 4, ... in its 128-bit lanes.
+    put_column(isa, at, [a0, b0, c0, d0], sink);
+    put_column(isa, at + 64, [a1, b1, c1, d1], sink);
+    put_column(isa, at + 128, [a2, b2, c2, d2], sink);
+    put_column(isa, at + 192, [a3, b3, c3, d3], sink);
 }
 
 /// Puts every fourth block to `sink`, the first at byte `at`, their four rows in a vector each.
 #[inline(always)]
 fn put_column<I: Isa, S: Sink>(isa: I, at: usize, rows: [I::V; 4], sink: &mut S) {
-    for (i, keystream) in isa.transpose_quads(rows).into_iter().enumerate() {
-        let (quad, offset) = (i * I::BYTES / 64, i * I::BYTES % 64);
-        sink.put_vector(isa, at + 4 * 64 * quad + offset, keystream);
-    }
+    // Of the vector's place among those of this column: which block, and where in it.
+    let place = |i: usize| at + 4 * 64 * (i * I::BYTES / 64) + i * I::BYTES % 64;
+    let [a, b, c, d] = isa.transpose_quads(rows);
+    sink.put_vector(isa, place(0), a);
+    sink.put_vector(isa, place(1), b);
+    sink.put_vector(isa, place(2), c);
+    sink.put_vector(isa, place(3), d);
 }
 
 /// As many passes as `data` has room for, at least 1: the keystream of each waits in memory, and is

@@ -22,15 +22,17 @@ cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
+    kernels: KERNELS,
+    on_zen5: KERNELS.with_scalar_singles(),
+};
+
+const KERNELS: Kernels = Kernels {
+    longest_pass: 8,
     single_block_goes_scalar: false,
-    kernels: Kernels {
-        longest_pass: 8,
-        in_place: run::<mode::InPlace>,
-        apart: run::<mode::Apart>,
-        keystream: run::<mode::Keystream>,
-        lanes,
-    },
-    on_zen5: None,
+    in_place: run::<mode::InPlace>,
+    apart: run::<mode::Apart>,
+    keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 #[target_feature(enable = "avx2")]

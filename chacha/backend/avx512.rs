@@ -23,7 +23,7 @@ use core::convert::identity;
 
 use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lanes};
-use crate::chacha::data::{Mode, mode};
+use crate::chacha::data::{Data, Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::pair::InOrder;
 use crate::chacha::{State, shapes};
@@ -34,34 +34,37 @@ cpufeatures::new!(avx512, "avx512f", "avx512bw", "avx512vl", "avx2", "fma");
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx512", level: 30, usable: avx512::get },
-    single_block_goes_scalar: false,
     kernels: Kernels {
         longest_pass: 16,
+        single_block_goes_scalar: false,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
         lanes,
     },
-    on_zen5: Some(Kernels {
+    on_zen5: Kernels {
         longest_pass: 32,
-        in_place: run_in_pairs::<mode::InPlace>,
-        apart: run_in_pairs::<mode::Apart>,
-        keystream: run_in_pairs::<mode::Keystream>,
+        single_block_goes_scalar: true,
+        in_place: run_on_zen5::<mode::InPlace>,
+        apart: run_on_zen5::<mode::Apart>,
+        keystream: run_on_zen5::<mode::Keystream>,
         lanes: lanes_in_pairs,
-    }),
+    },
 };
 
 pub(super) const ROW_OF_256_BITS: Backend = Backend {
     head: Head { name: "avx512vl", level: 29, usable: avx512::get },
+    kernels: KERNELS_OF_256_BITS,
+    on_zen5: KERNELS_OF_256_BITS.with_scalar_singles(),
+};
+
+const KERNELS_OF_256_BITS: Kernels = Kernels {
+    longest_pass: 8,
     single_block_goes_scalar: false,
-    kernels: Kernels {
-        longest_pass: 8,
-        in_place: run_256::<mode::InPlace>,
-        apart: run_256::<mode::Apart>,
-        keystream: run_256::<mode::Keystream>,
-        lanes: lanes_256,
-    },
-    on_zen5: None,
+    in_place: run_256::<mode::InPlace>,
+    apart: run_256::<mode::Apart>,
+    keystream: run_256::<mode::Keystream>,
+    lanes: lanes_256,
 };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
@@ -70,13 +73,28 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn run_on_zen5<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    if data.len() + if lead.is_some() { 64 } else { 0 } > 1024 {
+        return run_in_pairs::<M>(state, first, lead, data);
+    }
+    shapes::at_most_a_pass(Zmm::new(), Xmm::new(), state, first, lead, data);
+}
+
+/// A function of its own, since short messages would pay for what the loop wants ready.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn run_in_pairs<M: Mode>(
     state: &State,
     first: u64,
     lead: Option<&mut [u8; 64]>,
-    data: M::Data<'_>,
+    mut data: M::Data<'_>,
 ) {
-    shapes::in_pairs(Zmm::new(), Xmm::new(), state, first, lead, data);
+    let apart = u64::from(lead.is_some());
+    let at = shapes::in_pairs(Zmm::new(), state, first, lead, &mut data);
+    if at < data.len() {
+        let (_, rest) = data.split_at(at);
+        run_on_zen5::<M>(state, first.wrapping_add(apart + at as u64 / 64), None, rest);
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]

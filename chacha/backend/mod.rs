@@ -30,31 +30,38 @@ type Kernel<M> = unsafe fn(&State, u64, Option<&mut [u8; 64]>, <M as Mode>::Data
 #[derive(Debug)]
 pub(crate) struct Backend {
     head: Head,
-    /// Whether the scalar row is faster with a single block, on every CPU.
-    single_block_goes_scalar: bool,
     kernels: Kernels,
     /// What is faster on Zen 5.
-    on_zen5: Option<Kernels>,
+    on_zen5: Kernels,
 }
 
 /// The kernels of a row: one for each mode, and that of [`Core::lanes`].
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    /// The blocks of the longest pass: what is over a multiple of it needs another.
+    /// The blocks of the longest pass, a power of two: what is over a multiple of it needs another.
     longest_pass: usize,
+    /// Whether the scalar row is faster with a single block.
+    single_block_goes_scalar: bool,
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
     lanes: unsafe fn(Lanes<'_>, &mut Blocks),
 }
 
+impl Kernels {
+    /// The same for a CPU on which the scalar row is faster with a single block.
+    const fn with_scalar_singles(self) -> Self {
+        Self { single_block_goes_scalar: true, ..self }
+    }
+}
+
 impl Backend {
     /// The kernels for a tuning.
     #[inline]
     fn kernels(&self, tuning: Tuning) -> &Kernels {
-        match (tuning, &self.on_zen5) {
-            (Tuning::Zen5, Some(kernels)) => kernels,
-            _ => &self.kernels,
+        match tuning {
+            Tuning::Zen5 => &self.on_zen5,
+            Tuning::Plain | Tuning::Ymm256 => &self.kernels,
         }
     }
 }
@@ -82,11 +89,15 @@ pub(crate) static TABLE: &[Backend] = &[
     scalar::ROW,
 ];
 
-/// The dispatched core: a usable row, and how it is tuned.
+/// The dispatched core: a usable row, and its kernels for the tuning.
+///
+/// Two pointers and no padding: the compiler copies padding along with the field behind it, in pieces
+/// that the loads of that field then span, and such a load waits for the end of the call before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Core {
     row: Usable<Backend>,
-    tuning: Tuning,
+    /// One of the row's own.
+    kernels: &'static Kernels,
 }
 
 impl Core {
@@ -94,12 +105,12 @@ impl Core {
     #[inline]
     pub(crate) fn new() -> Self {
         static MEMO: Memo = Memo::new();
-        Self { row: cpu::choose(TABLE, &MEMO).expect("the last row"), tuning: Tuning::current() }
+        Self::on(cpu::choose(TABLE, &MEMO).expect("the last row")).tuned(Tuning::current())
     }
 
     /// A given row, without tuning.
     pub(crate) fn on(row: Usable<Backend>) -> Self {
-        Self { row, tuning: Tuning::Plain }
+        Self { row, kernels: row.as_static().kernels(Tuning::Plain) }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -155,7 +166,7 @@ impl Core {
     #[inline]
     pub(crate) fn lanes(self, lanes: Lanes<'_>, blocks: &mut Blocks) {
         section::run(Primitive::ChaCha20, self.row, TABLE, |row| {
-            let kernel = row.kernels(self.tuning).lanes;
+            let kernel = self.kernels_of(row).lanes;
             // SAFETY: the row was found usable.
             unsafe { kernel(lanes, blocks) }
         });
@@ -171,10 +182,18 @@ impl Core {
         data: D,
     ) {
         section::run(Primitive::ChaCha20, row, TABLE, |row| {
-            let kernel = D::kernel(row.kernels(self.tuning));
+            let kernel = D::kernel(self.kernels_of(row));
             // SAFETY: the row was found usable.
             unsafe { kernel(state, first, lead, data) }
         });
+    }
+
+    /// The kernels of a row that runs: this core's, or another where vectors may not be used at the
+    /// moment.
+    #[inline(always)]
+    fn kernels_of(self, row: Usable<Backend>) -> &'static Kernels {
+        let same = core::ptr::eq(row.as_static(), self.row.as_static());
+        if same { self.kernels } else { &row.as_static().kernels }
     }
 
     fn scalar(self) -> Usable<Backend> {
@@ -186,8 +205,7 @@ impl Core {
     /// split one off loses.
     #[inline]
     pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
-        let single = self.row.single_block_goes_scalar || self.tuning.scalar_single_block();
-        single && blocks % self.longest_pass() == 1
+        self.kernels.single_block_goes_scalar && blocks & (self.longest_pass() - 1) == 1
     }
 
     /// Whether a block apart needs no pass of its own beside a message of so many bytes.
@@ -199,11 +217,11 @@ impl Core {
     /// The blocks of the longest pass, and the lanes.
     #[inline]
     pub(crate) fn longest_pass(self) -> usize {
-        self.row.kernels(self.tuning).longest_pass
+        self.kernels.longest_pass
     }
 
     /// The same row, tuned otherwise.
     pub(crate) fn tuned(self, tuning: Tuning) -> Self {
-        Self { tuning, ..self }
+        Self { kernels: self.row.as_static().kernels(tuning), ..self }
     }
 }

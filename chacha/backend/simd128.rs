@@ -16,15 +16,17 @@ use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "simd128", level: 10, usable: || true },
+    kernels: KERNELS,
+    on_zen5: KERNELS.with_scalar_singles(),
+};
+
+const KERNELS: Kernels = Kernels {
+    longest_pass: 4,
     single_block_goes_scalar: false,
-    kernels: Kernels {
-        longest_pass: 4,
-        in_place: run::<mode::InPlace>,
-        apart: run::<mode::Apart>,
-        keystream: run::<mode::Keystream>,
-        lanes,
-    },
-    on_zen5: None,
+    in_place: run::<mode::InPlace>,
+    apart: run::<mode::Apart>,
+    keystream: run::<mode::Keystream>,
+    lanes,
 };
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
