@@ -265,6 +265,8 @@ pub(crate) struct Forced {
     pub(crate) tuning: Tuning,
     /// Whether vector kernels run wherever they can, not only where they pay.
     pub(crate) no_threshold: bool,
+    /// The blocks of ChaCha20 in a section, if they are not the constants'.
+    pub(crate) section: Option<usize>,
 }
 
 #[cfg(feature = "force-backend")]

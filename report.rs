@@ -139,7 +139,8 @@ mod forcing {
 
     /// Holds this thread to a backend: until the guard is dropped, every table takes its best row
     /// not above the one named. A name may carry a tuning, `"avx2+zen5"`, or ask for the vector
-    /// kernels wherever they can run, not only where they pay: `"avx2+no-threshold"`.
+    /// kernels wherever they can run, not only where they pay: `"avx2+no-threshold"`. For benches, it
+    /// may set another length of the sections, in blocks of 64 bytes: `"avx2+section-16"`.
     ///
     /// Key objects keep the backend that was in force when they were made.
     ///
@@ -162,10 +163,16 @@ mod forcing {
         let backend = parts.next();
         let level = (0..=u8::MAX).find(|level| backend.is_some() && level_name(*level) == backend);
         let level = level.ok_or(UnknownBackend(()))?;
-        let mut forced = Forced { level, tuning: Tuning::Plain, no_threshold: false };
+        let mut forced =
+            Forced { level, tuning: Tuning::Plain, no_threshold: false, section: None };
         for part in parts {
             if part == "no-threshold" {
                 forced.no_threshold = true;
+                continue;
+            }
+            if let Some(blocks) = part.strip_prefix("section-") {
+                let blocks = blocks.parse().ok().filter(|blocks| *blocks > 0);
+                forced.section = Some(blocks.ok_or(UnknownBackend(()))?);
                 continue;
             }
             let tuning = Tuning::ALL.into_iter().find(|tuning| tuning.name() == part);

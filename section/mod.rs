@@ -3,8 +3,27 @@
 //! In a kernel, a section is what lies between enabling and disabling the FPU; in a real-time or
 //! async program, the longest time in which nobody else runs. There is one constant per primitive
 //! and no runtime knob (Elliott and Donenfeld, "use common macro for FPU limit", 2022): a power of
-//! two of bytes, such that the slowest backend stays below [`MAX_CYCLES`]. `keyspring sections` (in
-//! the program, with its feature `section-stats`) measures them.
+//! two of bytes, such that scalar code and 128-bit vectors stay below [`MAX_CYCLES`]. Wider vectors
+//! go several times as far in fewer cycles: 4 times in 256 bits; in 512 bits 8 times, and 16 times
+//! with Poly1305. `keyspring sections` (in the program, with its feature `section-stats`) measures
+//! them.
+//!
+//! The longer a section, the less it costs to start one. In percent of one unbounded pass over 1 MiB,
+//! hooks included (`cargo bench --bench sections`, Zen 5 with AVX-512; the best of many slices, which
+//! still differ by 1 % from run to run):
+//!
+//! | | sections | 64 blocks | 32 | 16 | 4 | each block |
+//! |---|---|---|---|---|---|---|
+//! | ChaCha20, 512 bits | 0.2 | 3.6 | 6.3 | 12 | 206 | 1064 |
+//! | Poly1305, 512 bits, IFMA | 1.3 | 32 | 60 | 137 | 393 | 1041 |
+//! | sealing on both | -0.2 | 3.3 | 11 | 25 | 219 | 1012 |
+//! | ChaCha20, 256 bits | 0.5 | 1.1 | 0.3 | 0.7 | 65 | 494 |
+//! | Poly1305, 256 bits | 0.8 | 5.0 | 10 | 74 | 173 | 176 |
+//! | sealing on both, fused | 0.2 | 0.3 | -0.3 | 0.2 | 131 | 543 |
+//! | sealing, scalar | 0.0 | 0.1 | 0.2 | 0.6 | 0.5 | 3.4 |
+//!
+//! Sections of 64 blocks of ChaCha20 and 128 of Poly1305, as scalar code has, cost the 512-bit rows
+//! 3.9 and 16.6 %.
 //!
 //! Every vector kernel runs inside a section, and no section inside another, since kernels know
 //! nothing of sections. The feature `hooks` lets a kernel or an RTOS act around each of them; the
@@ -24,19 +43,19 @@ use crate::cpu::{self, Head, Row, Usable};
 /// The cycles that no section takes longer than: 40 microseconds on a core of 1 GHz.
 pub const MAX_CYCLES: u64 = 40_000;
 
-/// The bytes of ChaCha20 in one section: scalar, at 7.8 cycles a byte on Zen 3, in 32,000 cycles.
+/// The bytes of ChaCha20 in one section of scalar code, at 7.8 cycles a byte on Zen 3 in 32,000
+/// cycles, or of 128-bit vectors.
 pub const CHACHA20_BYTES: usize = 4096;
 
-/// The bytes of Poly1305 in one section: scalar, at 1.1 cycles a byte on Zen 3, in 9,000 cycles. It
-/// leaves room for radix 2^26, which is several times slower.
+/// The bytes of Poly1305 in one section of scalar code, at 1.1 cycles a byte on Zen 3 in 9,000
+/// cycles, or of 128-bit vectors. It leaves room for radix 2^26, which is several times slower.
 pub const POLY1305_BYTES: usize = 8192;
 
 /// The bytes of a message in one section of the AEAD, which both primitives go over: scalar, at 8.9
-/// cycles a byte on Zen 3, in 36,000 cycles.
+/// cycles a byte on Zen 3, in 36,000 cycles. [`Sealing`](crate::aead::Sealing) steps so far.
 pub const AEAD_BYTES: usize = 4096;
 
 /// What a section computes.
-#[cfg_attr(not(feature = "section-stats"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Primitive {
     ChaCha20,
@@ -45,16 +64,54 @@ pub(crate) enum Primitive {
     Aead,
 }
 
-/// Runs `kernel` as one section, on `row` or, where vectors may not be used at the moment, on the
-/// last row of its table. Without the features it is the call of the kernel and nothing else.
+impl Primitive {
+    /// The bytes that a section of a row goes over at most, or what a bench has set in their place.
+    #[inline(always)]
+    pub(crate) fn section(self, head: &Head) -> usize {
+        #[cfg(feature = "force-backend")]
+        if let Some(blocks) = cpu::forced().and_then(|forced| forced.section) {
+            return blocks.saturating_mul(64);
+        }
+        self.bytes() * self.stretch(head.level)
+    }
+
+    /// How many times as far as scalar code a section of a level goes. The slowest that they are
+    /// meant for, in 512 bits, is Zen 4, which has 256-bit units.
+    #[inline(always)]
+    const fn stretch(self, level: u8) -> usize {
+        match (self, level) {
+            (_, 0..20) => 1,
+            (_, 20..30) => 4,
+            (Self::Poly1305, _) => 16,
+            (Self::ChaCha20 | Self::Aead, _) => 8,
+        }
+    }
+
+    #[inline(always)]
+    const fn bytes(self) -> usize {
+        match self {
+            Self::ChaCha20 => CHACHA20_BYTES,
+            Self::Poly1305 => POLY1305_BYTES,
+            Self::Aead => AEAD_BYTES,
+        }
+    }
+}
+
+/// The row for the next section: `row` or, where vectors may not be used at the moment, the last of
+/// its table.
+#[inline(always)]
+pub(crate) fn next<B: Row>(row: Usable<B>, table: &'static [B]) -> Usable<B> {
+    if allowed(row.head()) { row } else { cpu::last(table) }
+}
+
+/// Runs `kernel` as one section, on a row that [`next`] gave. Without the features it is the call of
+/// the kernel and nothing else.
 #[inline(always)]
 pub(crate) fn run<B: Row, R>(
     primitive: Primitive,
     row: Usable<B>,
-    table: &'static [B],
     kernel: impl FnOnce(Usable<B>) -> R,
 ) -> R {
-    let row = if allowed(row.head()) { row } else { cpu::last(table) };
     within(primitive, row.head(), || kernel(row))
 }
 
@@ -104,14 +161,6 @@ impl Primitive {
             Self::ChaCha20 => "chacha20",
             Self::Poly1305 => "poly1305",
             Self::Aead => "aead",
-        }
-    }
-
-    fn bytes(self) -> usize {
-        match self {
-            Self::ChaCha20 => CHACHA20_BYTES,
-            Self::Poly1305 => POLY1305_BYTES,
-            Self::Aead => AEAD_BYTES,
         }
     }
 }

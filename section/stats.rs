@@ -145,13 +145,12 @@ impl Counter {
             Ordering::Release,
             Ordering::Acquire,
         );
-        taken.is_ok() || self.name() == Some(head.name)
+        taken.is_ok() || self.head().is_some_and(|ours| ours.name == head.name)
     }
 
-    fn name(&self) -> Option<&'static str> {
+    fn head(&self) -> Option<&'static Head> {
         // SAFETY: the pointer is null or that of a `&'static Head`, by `is_of`.
-        let head = unsafe { self.head.load(Ordering::Acquire).as_ref() };
-        head.map(|head| head.name)
+        unsafe { self.head.load(Ordering::Acquire).as_ref() }
     }
 
     fn add(&self, passed: u64) {
@@ -165,9 +164,9 @@ impl Counter {
     fn read(&self, primitive: Primitive) -> Option<Stats> {
         let [count, first, maximum, total] = [&self.count, &self.first, &self.maximum, &self.total]
             .map(|number| number.load(Ordering::Relaxed));
-        let (name, bytes) = (primitive.name(), primitive.bytes());
-        let backend = self.name().filter(|_| count > 0)?;
-        Some(Stats { primitive: name, backend, bytes, count, first, maximum, total })
+        let head = self.head().filter(|_| count > 0)?;
+        let (backend, bytes) = (head.name, primitive.section(head));
+        Some(Stats { primitive: primitive.name(), backend, bytes, count, first, maximum, total })
     }
 
     fn reset(&self) {

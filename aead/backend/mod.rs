@@ -13,7 +13,7 @@ mod neon;
 use crate::chacha::{self, State};
 use crate::cpu::{self, Head, Memo, Row, Usable};
 use crate::poly1305::scalar;
-use crate::section::{self, AEAD_BYTES, Primitive};
+use crate::section::{self, Primitive};
 
 /// One row of the table.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Fused {
         let chunk = self.row.chunk;
         let mut authenticated = 0;
         loop {
-            let rest = (out.len() - encrypted).min(AEAD_BYTES);
+            let rest = (out.len() - encrypted).min(Primitive::Aead.section(self.row.head()));
             let now = rest - rest % chunk;
             if now == 0 {
                 return (encrypted, authenticated);

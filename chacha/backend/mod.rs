@@ -128,33 +128,41 @@ impl Core {
         mut data: D,
     ) {
         loop {
+            let row = section::next(self.row, TABLE);
+            let length = Primitive::ChaCha20.section(row.head());
             // The block apart counts: a section is no longer with it, and needs no pass for one
             // block.
-            let room = section::CHACHA20_BYTES - if lead.is_some() { 64 } else { 0 };
+            let room = length - if lead.is_some() { 64 } else { 0 };
             if data.len() <= room {
-                break;
+                return self.section(row, state, first, lead, data);
             }
             let (head, tail) = data.split_at(room);
-            self.section(state, first, lead.take(), head);
-            first = first.wrapping_add((section::CHACHA20_BYTES / 64) as u64);
+            self.section(row, state, first, lead.take(), head);
+            first = first.wrapping_add((length / 64) as u64);
             data = tail;
         }
-        self.section(state, first, lead, data);
     }
 
     /// One section.
     #[inline]
-    fn section<D: Data>(self, state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: D) {
+    fn section<D: Data>(
+        self,
+        row: Usable<Backend>,
+        state: &State,
+        first: u64,
+        lead: Option<&mut [u8; 64]>,
+        data: D,
+    ) {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
         if !self.last_block_goes_scalar(blocks) {
-            return self.call(self.row, state, first, lead, data);
+            return self.call(row, state, first, lead, data);
         }
         if blocks == 1 {
             return self.call(self.scalar(), state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
-        self.call(self.row, state, first, lead, head);
+        self.call(row, state, first, lead, head);
         self.call(self.scalar(), state, first.wrapping_add(blocks as u64 - 1), None, last);
     }
 
@@ -165,7 +173,7 @@ impl Core {
     /// If there are more lanes than blocks.
     #[inline]
     pub(crate) fn lanes(self, lanes: Lanes<'_>, blocks: &mut Blocks) {
-        section::run(Primitive::ChaCha20, self.row, TABLE, |row| {
+        section::run(Primitive::ChaCha20, section::next(self.row, TABLE), |row| {
             let kernel = self.kernels_of(row).lanes;
             // SAFETY: the row was found usable.
             unsafe { kernel(lanes, blocks) }
@@ -181,7 +189,7 @@ impl Core {
         lead: Option<&mut [u8; 64]>,
         data: D,
     ) {
-        section::run(Primitive::ChaCha20, row, TABLE, |row| {
+        section::run(Primitive::ChaCha20, row, |row| {
             let kernel = D::kernel(self.kernels_of(row));
             // SAFETY: the row was found usable.
             unsafe { kernel(state, first, lead, data) }

@@ -15,9 +15,10 @@ use crate::failure::Failure;
 use crate::output::print;
 
 /// Below, at and above the length of a section.
-const LENGTHS: [usize; 12] = [1, 16, 64, 256, 511, 1024, 1350, 4096, 5000, 8192, 10_000, 16_384];
+const LENGTHS: [usize; 14] =
+    [1, 16, 64, 256, 511, 1024, 1350, 4096, 5000, 8192, 10_000, 16_384, 40_000, 140_000];
 
-/// How often the lengths are swept. A sweep takes less than a millisecond, so that most are over
+/// How often the lengths are swept. A sweep takes a millisecond at most, so that some are over
 /// before anything interrupts them.
 const SWEEPS: usize = 300;
 
@@ -40,7 +41,7 @@ pub(crate) fn sections() -> Result<(), Failure> {
         let force = || cpu::force(&format!("{backend}+no-threshold"));
         let _guard = force().map_err(|error| Failure::Failed(error.to_string()))?;
         section::reset_stats();
-        work(16_384);
+        work(140_000);
         for stats in stats().filter(|stats| stats.backend == backend) {
             rows.insert(driver(&stats), Row::of(&stats));
         }
@@ -96,7 +97,7 @@ fn table(rows: &BTreeMap<String, Row>, bound: u64, clock: &Clock) -> (String, bo
     let mut text = format!(
         "Ticks inside each section. {}\n\
          The bound of a section: {MAX_CYCLES} cycles, {bound} ticks here.\n\
-         Sweep: each of {SWEEPS} sweeps over {} lengths up to 16 KiB has a longest section; the lowest\n\
+         Sweep: each of {SWEEPS} sweeps over {} lengths up to 137 KiB has a longest section; the lowest\n\
          of them, since other programs and interrupts count as well where they come in between. Worst:\n\
          the highest.\n\n",
         clock.describe(),

@@ -127,16 +127,25 @@ impl Core {
     /// What may be long. A short end of a long message finds the powers there, so its threshold is
     /// the lower one.
     #[inline(never)]
-    fn sections(self, state: &mut scalar::State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
-        for blocks in blocks.chunks(SECTION) {
-            let cached = powers.is_some() && blocks.len() >= self.row.min_blocks_cached;
-            if cached || blocks.len() >= self.min_blocks {
-                section::run(Primitive::Poly1305, self.row, TABLE, |row| {
+    fn sections(
+        self,
+        state: &mut scalar::State,
+        powers: &mut Option<Powers>,
+        mut blocks: &[[u8; 16]],
+    ) {
+        while !blocks.is_empty() {
+            let row = section::next(self.row, TABLE);
+            let length = blocks.len().min(Primitive::Poly1305.section(row.head()) / 16);
+            let (now, rest) = blocks.split_at(length);
+            blocks = rest;
+            let cached = powers.is_some() && length >= self.row.min_blocks_cached;
+            if cached || length >= self.min_blocks {
+                section::run(Primitive::Poly1305, row, |row| {
                     // SAFETY: the row was found usable.
-                    unsafe { (row.blocks)(state, powers, blocks) }
+                    unsafe { (row.blocks)(state, powers, now) }
                 });
             } else {
-                section::scalar(Primitive::Poly1305, || state.blocks(blocks));
+                section::scalar(Primitive::Poly1305, || state.blocks(now));
             }
         }
     }

@@ -95,10 +95,14 @@ fn start(usable: Usable) {
     USABLE.set(usable);
 }
 
-/// Every backend, with vectors wherever they can run.
+/// Every backend, with vectors wherever they can run, in sections that the lengths are longer than.
 fn backends() -> impl Iterator<Item = (&'static str, cpu::Guard)> {
     cpu::backends().map(|name| {
-        (name, cpu::force(&format!("{name}+no-threshold")).expect("a backend of this machine"))
+        (
+            name,
+            cpu::force(&format!("{name}+no-threshold+section-64"))
+                .expect("a backend of this machine"),
+        )
     })
 }
 
@@ -122,7 +126,7 @@ fn every_operation_balances_its_sections() {
                 let seen = SEEN.get();
                 let at = format!("{backend}, {}, length {len}: {seen:?}", operation.name);
                 assert_eq!(seen.begun, seen.ended, "{at}");
-                assert_eq!(seen.asked, seen.begun, "{at}");
+                assert!(seen.asked >= seen.begun, "{at}");
                 assert!(seen.relaxed >= seen.ended, "{at}");
                 sections += seen.begun;
             }
@@ -168,7 +172,7 @@ fn the_result_is_the_same_when_usable_flips_between_sections() {
             }
         }
         let flipped = begun > 0 && refused > 0;
-        assert_eq!(flipped, backend != "scalar", "{backend}: {begun} begun, {refused} refused");
+        assert_eq!(flipped, backend != "scalar", "{backend}: {begun} begun, {refused} not");
     }
 }
 
