@@ -14,6 +14,9 @@ use super::super::paged::{
 use super::super::{Crng, EntropySource, Policy, direct, health};
 use super::*;
 
+#[path = "erasure.rs"]
+mod erasure;
+
 /// What happens at a step.
 type Strike = fn();
 

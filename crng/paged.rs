@@ -265,6 +265,7 @@ impl<E: EntropySource> Generator<'_, E> {
             let blocks = next_refill(page, time);
             let state = State::with_nonce_96(&key, &[0; 12], 0, 10);
             page.put_stream(blocks, |out| Core::new().run(&state, 0, None, Keystream(out)));
+            direct::wipe_stack();
             step();
             page.move_key(blocks);
             step();
