@@ -9,9 +9,9 @@ use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 
-use keyspring::aead::{ChaCha20Poly1305, XChaCha20Poly1305};
+use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Sealer, XChaCha20Poly1305};
 use keyspring::chacha::{ChaCha8, ChaCha12, ChaCha20, ChaCha20Legacy};
-use keyspring::crng::SessionKey;
+use keyspring::crng::{SeededCrng, SessionKey};
 use keyspring::poly1305::Poly1305;
 
 /// 32 bytes, all different.
@@ -105,6 +105,10 @@ fn main() {
     check("SessionKey<256>", held!(SessionKey::<256>::try_from([KEY; 8].as_flattened())));
     check("ChaCha20Poly1305", held!(ChaCha20Poly1305::from_key(&KEY)));
     check("XChaCha20Poly1305", held!(XChaCha20Poly1305::from_key(&KEY)));
+    const SEQUENCE: NonceSequence = NonceSequence::XorBigEndian([0; 12]);
+    check("Sealer", held!(Sealer::new(&KEY, SEQUENCE)));
+    check("Opener", held!(Opener::new(&KEY, SEQUENCE)));
+    check("SeededCrng", held!(SeededCrng::from_seed(KEY)));
     check("ChaCha20", held!(ChaCha20::from_key(&KEY, &[0; 12])));
     check("ChaCha12", held!(ChaCha12::from_key(&KEY, &[0; 12])));
     check("ChaCha8", held!(ChaCha8::from_key(&KEY, &[0; 12])));
