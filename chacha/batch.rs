@@ -29,28 +29,22 @@ pub(crate) type Blocks = [[u8; 64]; MOST_LANES];
 
 /// The last row of a matrix of ChaCha20: which block, under which nonce.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
-    pub(super) counter: u64,
-    pub(super) nonce: u64,
-}
+pub(crate) struct Place(pub(super) [u32; 4]);
 
 impl Place {
     /// Block 0 under a 96-bit nonce, which is read as [`State::with_nonce_96`] reads it.
     #[inline(always)]
     pub(crate) fn start(nonce: &[u8; 12]) -> Self {
-        let [a, b, c] = words(nonce).map(u64::from);
-        Self { counter: a << 32, nonce: c << 32 | b }
+        let [a, b, c] = words(nonce);
+        Self([0, a, b, c])
     }
 
     /// A block further on.
     #[inline(always)]
     pub(crate) fn block(self, number: u64) -> Self {
-        Self { counter: self.counter.wrapping_add(number), ..self }
-    }
-
-    pub(super) fn row(self) -> [u32; 4] {
-        let [low, high] = [self.counter as u32, (self.counter >> 32) as u32];
-        [low, high, self.nonce as u32, (self.nonce >> 32) as u32]
+        let Self([low, high, a, b]) = self;
+        let counter = (u64::from(high) << 32 | u64::from(low)).wrapping_add(number);
+        Self([counter as u32, (counter >> 32) as u32, a, b])
     }
 }
 
@@ -58,60 +52,40 @@ impl Place {
 #[derive(Clone, Copy)]
 pub(crate) enum Keys<'a> {
     One(&'a [u8; 32]),
-    /// As many as there are lanes.
-    Each(&'a [&'a [u8; 32]]),
+    Each(&'a [&'a [u8; 32]; MOST_LANES]),
 }
 
-/// Lanes: a block of ChaCha20 each.
+/// Lanes: a block of ChaCha20 each. There are as many keys and places as there may be lanes, so that
+/// none has to be asked for; of those that there are none of, anything is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<'a> {
     pub(crate) keys: Keys<'a>,
-    pub(crate) places: &'a [Place],
+    pub(crate) places: &'a [Place; MOST_LANES],
+    pub(crate) count: usize,
 }
 
-impl Lanes<'_> {
-    pub(super) fn len(self) -> usize {
-        self.places.len()
-    }
-
-    /// The first `mid` lanes, or all, and the rest.
+impl<'a> Lanes<'a> {
     #[inline(always)]
-    fn split_at(self, mid: usize) -> (Self, Self) {
-        let mid = mid.min(self.len());
-        let (places, other_places) = self.places.split_at(mid);
-        let (keys, other_keys) = match self.keys {
-            Keys::One(key) => (Keys::One(key), Keys::One(key)),
-            Keys::Each(keys) => {
-                let (keys, other_keys) = keys.split_at(mid);
-                (Keys::Each(keys), Keys::Each(other_keys))
-            }
-        };
-        (Self { keys, places }, Self { keys: other_keys, places: other_places })
+    fn key(self, lane: usize) -> &'a [u8; 32] {
+        match self.keys {
+            Keys::One(key) => key,
+            Keys::Each(keys) => keys[lane],
+        }
     }
 
     /// The state of a lane at its block.
     pub(super) fn state(self, lane: usize) -> State {
-        let key = match self.keys {
-            Keys::One(key) => key,
-            Keys::Each(keys) => keys[lane],
-        };
-        let Place { counter, nonce } = self.places[lane];
-        State::new(key, counter, nonce, DOUBLE_ROUNDS)
+        let [low, high, a, b] = self.places[lane].0.map(u64::from);
+        State::new(self.key(lane), high << 32 | low, b << 32 | a, DOUBLE_ROUNDS)
     }
 }
 
 /// Writes the block of each lane, in their order. What `blocks` holds beyond is keystream too.
 #[inline(always)]
-pub(super) fn lanes<I: Isa>(isa: I, mut lanes: Lanes<'_>, blocks: &mut Blocks) {
-    assert!(lanes.len() <= MOST_LANES);
+pub(super) fn lanes<I: Isa>(isa: I, lanes: Lanes<'_>, blocks: &mut Blocks) {
     let width = 4 * I::QUADS;
-    for blocks in blocks.chunks_exact_mut(width) {
-        let (now, rest) = lanes.split_at(width);
-        if now.len() == 0 {
-            break;
-        }
-        pass(isa, now, &mut Keystream(blocks.as_flattened_mut()));
-        lanes = rest;
+    for (at, blocks) in (0..lanes.count).step_by(width).zip(blocks.chunks_exact_mut(width)) {
+        pass(isa, lanes, at, &mut Keystream(blocks.as_flattened_mut()));
     }
 }
 
@@ -120,18 +94,17 @@ pub(super) fn lanes<I: Isa>(isa: I, mut lanes: Lanes<'_>, blocks: &mut Blocks) {
 pub(super) fn lanes_in_pairs<I: InOrder>(isa: I, lanes: Lanes<'_>, blocks: &mut Blocks) {
     const { assert!(8 * I::QUADS == MOST_LANES) };
     let sink = &mut Keystream(blocks.as_flattened_mut());
-    let (a, b) = lanes.split_at(4 * I::QUADS);
-    if b.len() > 0 {
-        pair_pass(isa, a, b, sink);
-    } else if a.len() > 0 {
-        pass(isa, a, sink);
+    if lanes.count > 4 * I::QUADS {
+        pair_pass(isa, lanes, sink);
+    } else {
+        pass(isa, lanes, 0, sink);
     }
 }
 
-/// A vertical pass. Vector lanes that are left over do the last one's work again.
+/// A vertical pass, of the lanes from `at` on.
 #[inline(always)]
-fn pass<I: Isa>(isa: I, lanes: Lanes<'_>, sink: &mut Keystream<'_>) {
-    let start = start(isa, lanes);
+fn pass<I: Isa>(isa: I, lanes: Lanes<'_>, at: usize, sink: &mut Keystream<'_>) {
+    let start = matrices(isa, keys(isa, lanes, at), places(isa, lanes, at));
     let mut x = rounds(isa, start, DOUBLE_ROUNDS, || ());
     for i in 0..16 {
         x[i] = isa.add(x[i], start[i]);
@@ -141,49 +114,62 @@ fn pass<I: Isa>(isa: I, lanes: Lanes<'_>, sink: &mut Keystream<'_>) {
 
 /// Two of them in step.
 #[inline(always)]
-fn pair_pass<I: InOrder>(isa: I, a: Lanes<'_>, b: Lanes<'_>, sink: &mut Keystream<'_>) {
-    let mut x = pair::rounds(isa, [start(isa, a), start(isa, b)], DOUBLE_ROUNDS);
-    // Gathered again, since the rounds take all registers, and what waits in memory is secret.
-    let again = black_box([a, b]);
-    for (x, lanes) in x.iter_mut().zip(again) {
-        let start = start(isa, lanes);
-        for i in 0..16 {
-            x[i] = isa.add(x[i], start[i]);
-        }
+fn pair_pass<I: InOrder>(isa: I, lanes: Lanes<'_>, sink: &mut Keystream<'_>) {
+    let width = 4 * I::QUADS;
+    let (p, q) = (places(isa, lanes, 0), places(isa, lanes, width));
+    let start = [matrices(isa, keys(isa, lanes, 0), p), matrices(isa, keys(isa, lanes, width), q)];
+    let [mut x, mut y] = pair::rounds(isa, start, DOUBLE_ROUNDS);
+    // The rounds take all registers. Places may wait in memory; keys are gathered again.
+    let lanes = black_box(lanes);
+    let start = matrices(isa, keys(isa, lanes, 0), p);
+    for i in 0..16 {
+        x[i] = isa.add(x[i], start[i]);
     }
-    let [x, y] = x;
     put_blocks(isa, x, 0, sink);
-    put_blocks(isa, y, 64 * 4 * I::QUADS, sink);
+    let start = matrices(isa, keys(isa, lanes, width), q);
+    for i in 0..16 {
+        y[i] = isa.add(y[i], start[i]);
+    }
+    put_blocks(isa, y, 64 * width, sink);
 }
 
 /// The matrices, one word of each lane in each vector.
 #[inline(always)]
-fn start<I: Isa>(isa: I, lanes: Lanes<'_>) -> [I::V; 16] {
-    let mut start = [isa.splat(0); 16];
-    for i in 0..4 {
-        start[i] = isa.splat(CONSTANTS[i]);
-    }
+fn matrices<I: Isa>(isa: I, keys: [I::V; 8], places: [I::V; 4]) -> [I::V; 16] {
+    let [a, b, c, d] = CONSTANTS;
+    let [a, b, c, d] = [isa.splat(a), isa.splat(b), isa.splat(c), isa.splat(d)];
+    let ([e, f, g, h, i, j, k, l], [m, n, o, p]) = (keys, places);
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+}
+
+/// The rows of the keys.
+#[inline(always)]
+fn keys<I: Isa>(isa: I, lanes: Lanes<'_>, at: usize) -> [I::V; 8] {
     match lanes.keys {
         Keys::One(key) => {
-            let key: [u32; 8] = words(key);
-            for i in 0..8 {
-                start[4 + i] = isa.splat(key[i]);
-            }
+            let [a, b, c, d, e, f, g, h] = words(key);
+            let [a, b, c, d] = [isa.splat(a), isa.splat(b), isa.splat(c), isa.splat(d)];
+            let [e, f, g, h] = [isa.splat(e), isa.splat(f), isa.splat(g), isa.splat(h)];
+            [a, b, c, d, e, f, g, h]
         }
         Keys::Each(keys) => {
             let half = |lane: usize, half: usize| words(&keys[lane].as_chunks::<16>().0[half]);
-            [start[4], start[5], start[6], start[7]] = gather(isa, lanes.len(), |i| half(i, 0));
-            [start[8], start[9], start[10], start[11]] = gather(isa, lanes.len(), |i| half(i, 1));
+            let [a, b, c, d] = gather(isa, |lane| half(at + lane, 0));
+            let [e, f, g, h] = gather(isa, |lane| half(at + lane, 1));
+            [a, b, c, d, e, f, g, h]
         }
     }
-    [start[12], start[13], start[14], start[15]] =
-        gather(isa, lanes.len(), |i| lanes.places[i].row());
-    start
+}
+
+/// The last row.
+#[inline(always)]
+fn places<I: Isa>(isa: I, lanes: Lanes<'_>, at: usize) -> [I::V; 4] {
+    gather(isa, |lane| lanes.places[at + lane].0)
 }
 
 /// The four words of a row, one of each lane in each vector.
 #[inline(always)]
-fn gather<I: Isa>(isa: I, lanes: usize, row: impl Fn(usize) -> [u32; 4]) -> [I::V; 4] {
-    let rows = |j: usize| isa.rows(|quad| row((4 * quad + j).min(lanes - 1)));
+fn gather<I: Isa>(isa: I, row: impl Fn(usize) -> [u32; 4]) -> [I::V; 4] {
+    let rows = |j: usize| isa.rows(|quad| row(4 * quad + j));
     isa.transpose_words([rows(0), rows(1), rows(2), rows(3)])
 }

@@ -185,8 +185,8 @@ impl Pass {
             count = end;
         }
         if count > 0 {
-            let keys = if starts.one_key { Keys::One(keys[0]) } else { Keys::Each(&keys[..count]) };
-            chacha.lanes(Lanes { keys, places: &places[..count] }, &mut self.blocks);
+            let keys = if starts.one_key { Keys::One(keys[0]) } else { Keys::Each(&keys) };
+            chacha.lanes(Lanes { keys, places: &places, count }, &mut self.blocks);
         }
         count > 0
     }

@@ -62,7 +62,7 @@ impl Ahead {
             }
         }
         let keys = Keys::One(&numbered.cipher.key);
-        chacha.lanes(Lanes { keys, places: &places[..pass] }, &mut self.blocks);
+        chacha.lanes(Lanes { keys, places: &places, count: pass }, &mut self.blocks);
         self.there = u16::MAX >> (16 - count);
     }
 

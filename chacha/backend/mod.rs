@@ -173,6 +173,7 @@ impl Core {
     /// If there are more lanes than blocks.
     #[inline]
     pub(crate) fn lanes(self, lanes: Lanes<'_>, blocks: &mut Blocks) {
+        assert!(lanes.count <= blocks.len());
         section::run(Primitive::ChaCha20, section::next(self.row, TABLE), |row| {
             let kernel = self.kernels_of(row).lanes;
             // SAFETY: the row was found usable.

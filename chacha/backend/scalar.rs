@@ -48,7 +48,7 @@ fn run<M: Mode>(state: &State, mut first: u64, lead: Option<&mut [u8; 64]>, mut 
 }
 
 fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
-    for (i, out) in blocks[..lanes.len()].iter_mut().enumerate() {
+    for (i, out) in blocks[..lanes.count].iter_mut().enumerate() {
         *out = bytes(words(&lanes.state(i), 0));
     }
 }
