@@ -100,7 +100,7 @@ mod lanes {
             let mut idle = false;
             for lane in &mut *lanes {
                 run = run.min(lane.run());
-                idle |= lane.idle;
+                idle |= lane.idle();
             }
             let mut tops = [isa.splat(R::TOP); VECTORS];
             if idle {
@@ -154,7 +154,7 @@ mod lanes {
     /// The bit above a block, where a lane has one.
     #[inline(always)]
     fn top<I: Isa, R: Radix<I, N>, const N: usize>(isa: I, lanes: &[Lane<'_>]) -> I::V {
-        isa.lanes(|lane| if lanes[I::ORDER[lane]].idle { 0 } else { R::TOP })
+        isa.lanes(|lane| if lanes[I::ORDER[lane]].idle() { 0 } else { R::TOP })
     }
 
     /// `(h + m) r`, in each lane.
@@ -188,11 +188,11 @@ mod lanes {
 
     /// What a lane has still to take in, run by run.
     struct Lane<'a> {
-        runs: [&'a Blocks; 5],
         /// The present run.
-        at: usize,
-        /// Whether that is the zeros before the message.
-        idle: bool,
+        now: &'a Blocks,
+        /// How many runs come after it: the last of these.
+        left: usize,
+        runs: [&'a Blocks; 4],
     }
 
     impl<'a> Lane<'a> {
@@ -202,30 +202,36 @@ mod lanes {
         fn new(message: Option<&Message<'a>>, ends: &'a [[u8; 16]; 3], steps: usize) -> Self {
             static ZEROS: [[u8; 16]; MOST_STEPS] = [[0; 16]; MOST_STEPS];
             let Some(message) = message else {
-                return Self { runs: [&ZEROS[..steps], &[], &[], &[], &[]], at: 0, idle: true };
+                return Self { now: &ZEROS[..steps], left: 4, runs: [&[]; 4] };
             };
             let [first, second] = message.parts.map(|part| part.as_chunks::<16>());
             let end = |rest: &[u8]| usize::from(!rest.is_empty());
-            let idle = &ZEROS[..steps - message.blocks()];
+            let now = &ZEROS[..steps - message.blocks()];
             let (a, b) = (&ends[..end(first.1)], &ends[2 - end(second.1)..]);
-            Self { runs: [idle, first.0, a, second.0, b], at: 0, idle: true }
+            Self { now, left: 4, runs: [first.0, a, second.0, b] }
         }
 
         /// How many blocks come next, one after the other.
         #[inline]
         fn run(&mut self) -> usize {
-            while self.at < 4 && self.runs[self.at].is_empty() {
-                self.at += 1;
+            while self.now.is_empty() && self.left > 0 {
+                self.now = self.runs[4 - self.left];
+                self.left -= 1;
             }
-            self.idle = self.at == 0;
-            self.runs[self.at].len()
+            self.now.len()
+        }
+
+        /// Whether they are the zeros before the message.
+        #[inline]
+        fn idle(&self) -> bool {
+            self.left == 4
         }
 
         /// Takes so many of them off.
         #[inline]
         fn take(&mut self, blocks: usize) -> &'a Blocks {
-            let (taken, rest) = self.runs[self.at].split_at(blocks);
-            self.runs[self.at] = rest;
+            let (taken, rest) = self.now.split_at(blocks);
+            self.now = rest;
             taken
         }
     }

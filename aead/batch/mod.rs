@@ -328,7 +328,8 @@ fn tags<E: Entry>(cores: Cores, packets: &[E], Room(keys): &Room) -> [[u8; 16]; 
     if !order.is_sorted_by_key(len) {
         order[..count].sort_unstable_by_key(len);
     }
-    let messages = order.map(|i| {
+    let messages: [_; GROUP] = array::from_fn(|place| {
+        let i = order[place];
         let parts @ [aad, message] = packets[i].parts();
         let last = framing::lengths(aad.len(), message.len());
         poly1305::batch::Message { key: &keys[i], parts, last }

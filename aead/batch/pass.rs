@@ -14,9 +14,10 @@ pub(super) const GROUP: usize = 16;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Stretch {
     /// The packet's number in the group.
-    packet: usize,
-    pub(super) first: u64,
-    count: usize,
+    packet: u16,
+    count: u16,
+    /// No message has more blocks.
+    pub(super) first: u32,
 }
 
 /// Which blocks of each packet share passes with others: block 0, and those from some block on. What
@@ -35,14 +36,15 @@ impl Plan {
         for (i, packet) in packets.iter().enumerate() {
             let blocks = packet.parts()[1].len().div_ceil(64);
             let count = blocks % pass;
-            rests[i] = Stretch { packet: i, first: 1 + (blocks - count) as u64, count };
+            let first = 1 + (blocks - count) as u32;
+            rests[i] = Stretch { packet: i as u16, count: count as u16, first };
         }
         Self { pass, packets: packets.len(), rests }
     }
 
     /// How many blocks share passes.
     pub(super) fn blocks(&self) -> usize {
-        self.packets + self.rests.iter().map(|rest| rest.count).sum::<usize>()
+        self.packets + self.rests.iter().map(|rest| usize::from(rest.count)).sum::<usize>()
     }
 
     /// How many passes so many blocks take.
@@ -57,7 +59,7 @@ impl Plan {
 
     /// What is no whole pass, of these packets.
     pub(super) fn rests(&self, which: impl Fn(usize) -> bool) -> Stretches {
-        self.stretches(|rest| if which(rest.packet) { rest } else { Stretch::default() })
+        self.stretches(|rest| if which(rest.packet.into()) { rest } else { Stretch::default() })
     }
 
     /// Both. Block 0 stands apart only where whole passes lie between.
@@ -97,8 +99,8 @@ impl Stretches {
         while self.at < self.len {
             let left = &mut self.stretches[self.at];
             if left.count > 0 {
-                let taken = Stretch { count: left.count.min(room), ..*left };
-                left.first += taken.count as u64;
+                let taken = Stretch { count: left.count.min(room as u16), ..*left };
+                left.first += u32::from(taken.count);
                 left.count -= taken.count;
                 return (room > 0).then_some(taken);
             }
@@ -173,9 +175,10 @@ impl Pass {
         let mut keys = [starts.keys[0]; MOST_LANES];
         let mut count = 0;
         while let Some(stretch) = stretches.take(MOST_LANES - count) {
-            let (packet, end) = (stretch.packet, count + stretch.count);
-            for (place, number) in places[count..end].iter_mut().zip(stretch.first..) {
-                *place = starts.places[packet].block(number);
+            let (packet, end) = (usize::from(stretch.packet), count + usize::from(stretch.count));
+            let start = starts.places[packet];
+            for (place, number) in places[count..end].iter_mut().zip(u64::from(stretch.first)..) {
+                *place = start.block(number);
             }
             if !starts.one_key {
                 keys[count..end].fill(starts.keys[packet]);
@@ -195,7 +198,7 @@ impl Pass {
     pub(super) fn take_keys(&self, Room(keys): &mut Room) {
         for (stretch, keystream) in self.keystreams() {
             if stretch.first == 0 {
-                keys[stretch.packet].copy_from_slice(&keystream[0][..32]);
+                keys[usize::from(stretch.packet)].copy_from_slice(&keystream[0][..32]);
             }
         }
     }
@@ -206,6 +209,7 @@ impl Pass {
             if first == 0 {
                 keystream = &keystream[1..];
             }
+            let packet = usize::from(packet);
             if which(packet) {
                 let at = 64 * first.saturating_sub(1) as usize;
                 let bytes = &mut packets[packet].body().in_out[at..];
@@ -219,7 +223,7 @@ impl Pass {
     fn keystreams(&self) -> impl Iterator<Item = (Stretch, &[[u8; 64]])> {
         let mut rest = &self.blocks[..];
         self.stretches[..self.len].iter().map(move |stretch| {
-            let (keystream, others) = rest.split_at(stretch.count);
+            let (keystream, others) = rest.split_at(stretch.count.into());
             rest = others;
             (*stretch, keystream)
         })
