@@ -123,6 +123,7 @@ impl State {
 }
 
 impl Drop for State {
+    #[inline]
     fn drop(&mut self) {
         self.key.as_mut_slice().zeroize();
     }
@@ -226,6 +227,7 @@ impl Stream {
 }
 
 impl Drop for Stream {
+    #[inline]
     fn drop(&mut self) {
         self.block.as_mut_slice().zeroize();
     }

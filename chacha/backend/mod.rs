@@ -123,6 +123,22 @@ impl Core {
     pub(crate) fn run<D: Data>(
         self,
         state: &State,
+        first: u64,
+        lead: Option<&mut [u8; 64]>,
+        data: D,
+    ) {
+        // A single block is over so soon that every detour counts.
+        let most = if lead.is_some() { 0 } else { 64 };
+        if data.len() <= most && self.kernels.single_block_goes_scalar {
+            return self.call(self.scalar(), state, first, lead, data);
+        }
+        self.run_in_sections(state, first, lead, data);
+    }
+
+    /// As [`Core::run`], of any length.
+    fn run_in_sections<D: Data>(
+        self,
+        state: &State,
         mut first: u64,
         mut lead: Option<&mut [u8; 64]>,
         mut data: D,
@@ -157,9 +173,6 @@ impl Core {
         let blocks = apart + data.len().div_ceil(64);
         if !self.last_block_goes_scalar(blocks) {
             return self.call(row, state, first, lead, data);
-        }
-        if blocks == 1 {
-            return self.call(self.scalar(), state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
         self.call(row, state, first, lead, head);
