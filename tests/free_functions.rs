@@ -6,9 +6,12 @@ use std::collections::BTreeSet;
 
 use keyspring::crng::{self, SessionKey};
 
+/// A name, and a function that draws.
+type Draw = (&'static str, fn() -> [u8; 32]);
+
 #[test]
 fn bytes_and_keys_are_fresh_on_every_call() {
-    let draws: [(&str, fn() -> [u8; 32]); 10] = [
+    let draws: [Draw; 10] = [
         ("fill", || {
             let mut bytes = [0; 32];
             crng::fill(&mut bytes);
