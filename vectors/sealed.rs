@@ -1,8 +1,14 @@
 //! The AEADs: a message goes through every entry point, there and back, and so do its forgeries.
 
+use core::ops::ControlFlow;
+
 use keyspring::aead::aead::inout::InOutBuf;
 use keyspring::aead::aead::{Aead, AeadInOut, KeyInit, Payload};
-use keyspring::aead::{ChaCha20Poly1305, Packet, XChaCha20Poly1305};
+use keyspring::aead::aead_05::{self, AeadInPlace};
+use keyspring::aead::{
+    ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, XChaCha20Poly1305, open_batch_keyed,
+    seal_batch_keyed,
+};
 
 use crate::Place;
 use crate::file::Vector;
@@ -11,23 +17,22 @@ use crate::file::Vector;
 const TAG: usize = 16;
 
 /// A cipher of this crate, whatever the length of its nonce.
-pub(crate) trait Cipher: Sized + 'static {
-    const ENTRY_POINTS: &'static [EntryPoint<Self>];
+pub(crate) trait Cipher {
+    const ENTRY_POINTS: &'static [EntryPoint];
 }
 
-/// One way to make a cipher, to seal with it, and to open.
-pub(crate) struct EntryPoint<C> {
+/// One way to seal, and to open.
+pub(crate) struct EntryPoint {
     name: &'static str,
-    cipher: fn(key: &[u8; 32]) -> C,
-    seal: Seal<C>,
-    open: Open<C>,
+    seal: Seal,
+    open: Open,
 }
 
-/// Takes a nonce, AAD and a plaintext; returns the ciphertext and the tag behind it.
-type Seal<C> = fn(&C, &[u8], &[u8], &[u8]) -> Vec<u8>;
+/// Takes a key, a nonce, AAD and a plaintext; returns the ciphertext and the tag behind it.
+type Seal = fn(&[u8; 32], &[u8], &[u8], &[u8]) -> Vec<u8>;
 
-/// Takes a nonce, AAD and what [`Seal`] returns; returns the plaintext.
-type Open<C> = fn(&C, &[u8], &[u8], &[u8]) -> Result<Vec<u8>, Refusal>;
+/// Takes a key, a nonce, AAD and what [`Seal`] returns; returns the plaintext.
+type Open = fn(&[u8; 32], &[u8], &[u8], &[u8]) -> Result<Vec<u8>, Refusal>;
 
 /// What an entry point that refused a message left in the caller's buffer.
 pub(crate) enum Refusal {
@@ -40,18 +45,19 @@ pub(crate) enum Refusal {
 }
 
 macro_rules! cipher {
-    ($cipher:ty) => {
+    ($cipher:ty $(, $more:expr)*) => {
         impl Cipher for $cipher {
-            const ENTRY_POINTS: &'static [EntryPoint<Self>] = &[
+            const ENTRY_POINTS: &'static [EntryPoint] = &[
                 EntryPoint {
                     name: "seal_in_place, open_in_place",
-                    cipher: Self::from_key,
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
                         let mut in_out = plaintext.to_vec();
                         let tag = cipher.seal_in_place(fixed(nonce), aad, &mut in_out).unwrap();
                         [in_out.as_slice(), &tag].concat()
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
                         let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
                         let mut in_out = ciphertext.to_vec();
                         match cipher.open_in_place(fixed(nonce), aad, &mut in_out, tag) {
@@ -62,13 +68,14 @@ macro_rules! cipher {
                 },
                 EntryPoint {
                     name: "seal_into, open_into",
-                    cipher: Self::from_key,
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
                         let mut out = vec![0xa5; plaintext.len() + TAG];
                         cipher.seal_into(fixed(nonce), aad, plaintext, &mut out).unwrap();
                         out
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
                         let mut out = vec![0xa5; sealed.len() - TAG];
                         match cipher.open_into(fixed(nonce), aad, sealed, &mut out) {
                             Ok(()) => Ok(out),
@@ -78,8 +85,8 @@ macro_rules! cipher {
                 },
                 EntryPoint {
                     name: "seal_gather, open",
-                    cipher: Self::from_key,
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
                         let aad = aad.split_at(aad.len() / 3);
                         let parts = plaintext.split_at(plaintext.len() / 3);
                         let mut out = vec![0xa5; plaintext.len() + TAG];
@@ -93,31 +100,34 @@ macro_rules! cipher {
                             .unwrap();
                         out
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
                         cipher.open(fixed(nonce), aad, sealed).map_err(|_| Refusal::NoBuffer)
                     },
                 },
                 EntryPoint {
                     name: "seal, open",
-                    cipher: Self::from_key,
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
                         cipher.seal(fixed(nonce), aad, plaintext).unwrap()
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
                         cipher.open(fixed(nonce), aad, sealed).map_err(|_| Refusal::NoBuffer)
                     },
                 },
                 EntryPoint {
                     name: "seal_batch, open_batch",
-                    cipher: Self::from_key,
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
                         let mut copies = [(); BATCH].map(|()| plaintext.to_vec());
                         let mut packets = batch(&mut copies, nonce, aad, &[0; TAG]);
                         cipher.seal_batch(&mut packets).unwrap();
                         let sealed = packets.map(|packet| [&*packet.in_out, &packet.tag].concat());
                         all_the_same(sealed)
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
                         let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
                         let mut copies = [(); BATCH].map(|()| ciphertext.to_vec());
                         let mut ok = [false; BATCH];
@@ -132,11 +142,12 @@ macro_rules! cipher {
                 },
                 EntryPoint {
                     name: "Aead::encrypt, Aead::decrypt",
-                    cipher: |key| KeyInit::new(key.into()),
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         cipher.encrypt(fixed(nonce), Payload { msg: plaintext, aad }).unwrap()
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         cipher
                             .decrypt(fixed(nonce), Payload { msg: sealed, aad })
                             .map_err(|_| Refusal::NoBuffer)
@@ -144,15 +155,16 @@ macro_rules! cipher {
                 },
                 EntryPoint {
                     name: "AeadInOut::encrypt_in_place, decrypt_in_place",
-                    cipher: |key| KeyInit::new(key.into()),
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         let mut in_out = plaintext.to_vec();
-                        cipher.encrypt_in_place(fixed(nonce), aad, &mut in_out).unwrap();
+                        AeadInOut::encrypt_in_place(&cipher, fixed(nonce), aad, &mut in_out).unwrap();
                         in_out
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         let mut in_out = sealed.to_vec();
-                        match cipher.decrypt_in_place(fixed(nonce), aad, &mut in_out) {
+                        match AeadInOut::decrypt_in_place(&cipher, fixed(nonce), aad, &mut in_out) {
                             Ok(()) => Ok(in_out),
                             Err(_) => Err(Refusal::InPlace(in_out)),
                         }
@@ -160,15 +172,16 @@ macro_rules! cipher {
                 },
                 EntryPoint {
                     name: "AeadInOut::encrypt_inout_detached, decrypt_inout_detached",
-                    cipher: |key| KeyInit::new(key.into()),
-                    seal: |cipher, nonce, aad, plaintext| {
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         let mut out = vec![0xa5; plaintext.len()];
                         let buffers = InOutBuf::new(plaintext, &mut out).unwrap();
                         let tag =
                             cipher.encrypt_inout_detached(fixed(nonce), aad, buffers).unwrap();
                         [out.as_slice(), &tag].concat()
                     },
-                    open: |cipher, nonce, aad, sealed| {
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = <Self as KeyInit>::new(key.into());
                         let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
                         let mut out = vec![0xa5; ciphertext.len()];
                         let buffers = InOutBuf::new(ciphertext, &mut out).unwrap();
@@ -179,13 +192,120 @@ macro_rules! cipher {
                         }
                     },
                 },
+                EntryPoint {
+                    name: "seal_in_place_with, open_in_place_with",
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = Self::from_key(key);
+                        let (nonce, mut in_out) = (fixed(nonce), plaintext.to_vec());
+                        let tag = cipher.seal_in_place_with(nonce, aad, &mut in_out, go_on);
+                        [in_out.as_slice(), &tag.unwrap().continue_value().unwrap()].concat()
+                    },
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = Self::from_key(key);
+                        let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
+                        let (nonce, mut in_out) = (fixed(nonce), ciphertext.to_vec());
+                        match cipher.open_in_place_with(nonce, aad, &mut in_out, tag, go_on) {
+                            Ok(ControlFlow::Continue(())) => Ok(in_out),
+                            _ => Err(Refusal::InPlace([in_out.as_slice(), tag].concat())),
+                        }
+                    },
+                },
+                EntryPoint {
+                    name: "AeadInPlace of aead 0.5",
+                    seal: |key, nonce, aad, plaintext| {
+                        let cipher = <Self as aead_05::KeyInit>::new(key.into());
+                        let (nonce, mut in_out) = (nonce_05::<Self>(nonce), plaintext.to_vec());
+                        let tag = cipher.encrypt_in_place_detached(nonce, aad, &mut in_out);
+                        [in_out.as_slice(), &tag.unwrap()].concat()
+                    },
+                    open: |key, nonce, aad, sealed| {
+                        let cipher = <Self as aead_05::KeyInit>::new(key.into());
+                        let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
+                        let (nonce, mut in_out) = (nonce_05::<Self>(nonce), ciphertext.to_vec());
+                        match cipher.decrypt_in_place_detached(nonce, aad, &mut in_out, tag.into()) {
+                            Ok(()) => Ok(in_out),
+                            Err(_) => Err(Refusal::InPlace([in_out.as_slice(), tag].concat())),
+                        }
+                    },
+                },
+                $($more,)*
             ];
         }
     };
 }
 
-cipher!(ChaCha20Poly1305);
+cipher!(ChaCha20Poly1305, KEYED_BATCH, SEQUENCE);
 cipher!(XChaCha20Poly1305);
+
+/// Every other packet under another key.
+const KEYED_BATCH: EntryPoint = EntryPoint {
+    name: "seal_batch_keyed, open_batch_keyed",
+    seal: |key, nonce, aad, plaintext| {
+        let ciphers = [ChaCha20Poly1305::from_key(key), ChaCha20Poly1305::from_key(&[1; 32])];
+        let mut copies = [(); BATCH].map(|()| plaintext.to_vec());
+        let mut packets = keyed(&ciphers, batch(&mut copies, nonce, aad, &[0; TAG]));
+        seal_batch_keyed(&mut packets).unwrap();
+        let sealed = |(_, packet): &(_, Packet<'_>)| [&*packet.in_out, &packet.tag].concat();
+        let [first, other] = [sealed(&packets[0]), sealed(&packets[1])];
+        assert_ne!(first, other, "two keys");
+        assert!(packets.iter().step_by(2).all(|packet| sealed(packet) == first));
+        first
+    },
+    open: |key, nonce, aad, sealed| {
+        let ciphers = [ChaCha20Poly1305::from_key(key), ChaCha20Poly1305::from_key(&[1; 32])];
+        let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
+        let mut copies = [(); BATCH].map(|()| ciphertext.to_vec());
+        let mut ok = [false; BATCH];
+        let mut packets = keyed(&ciphers, batch(&mut copies, nonce, aad, tag));
+        let opened = open_batch_keyed(&mut packets, &mut ok).unwrap();
+        assert!(opened == ok.iter().filter(|ok| **ok).count() && !ok[1] && !ok[3]);
+        assert_eq!(copies[1], ciphertext, "under the other key it is refused, and left");
+        let left = copies.into_iter().next().expect("there are some");
+        if ok[0] { Ok(left) } else { Err(Refusal::InPlace([left.as_slice(), tag].concat())) }
+    },
+};
+
+/// The nonce is that of number 0.
+const SEQUENCE: EntryPoint = EntryPoint {
+    name: "Sealer, Opener",
+    seal: |key, nonce, aad, plaintext| {
+        let mut sealer = Sealer::new(key, NonceSequence::XorBigEndian(nonce.try_into().unwrap()));
+        let mut in_out = plaintext.to_vec();
+        let (_, tag) = sealer.seal_next(aad, &mut in_out).unwrap();
+        [in_out.as_slice(), &tag].concat()
+    },
+    open: |key, nonce, aad, sealed| {
+        let mut opener = Opener::new(key, NonceSequence::XorBigEndian(nonce.try_into().unwrap()));
+        let (ciphertext, tag) = sealed.split_last_chunk::<TAG>().unwrap();
+        let mut in_out = ciphertext.to_vec();
+        match opener.open(0, aad, &mut in_out, tag) {
+            Ok(()) => Ok(in_out),
+            Err(_) => Err(Refusal::InPlace([in_out.as_slice(), tag].concat())),
+        }
+    },
+};
+
+/// A checkpoint that never breaks.
+fn go_on(_done: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// The nonce as the traits of `aead` 0.5 take it.
+fn nonce_05<C: AeadInPlace>(nonce: &[u8]) -> &aead_05::Nonce<C> {
+    aead_05::Nonce::<C>::from_slice(nonce)
+}
+
+/// The packets, every other one under the second key.
+fn keyed<'a>(
+    ciphers: &'a [ChaCha20Poly1305; 2],
+    packets: [Packet<'a>; BATCH],
+) -> [(&'a ChaCha20Poly1305, Packet<'a>); BATCH] {
+    let mut i = 0;
+    packets.map(|packet| {
+        i += 1;
+        (&ciphers[(i - 1) % 2], packet)
+    })
+}
 
 /// So many copies of a message make a batch that is worked on side by side.
 const BATCH: usize = 5;
@@ -254,9 +374,9 @@ pub(crate) fn check<C: Cipher>(vector: &Vector<'_>, place: Place<'_>) -> usize {
 pub(crate) fn seals_and_opens<C: Cipher>(message: &Message, plaintext: &[u8], place: Place<'_>) {
     let Message { key, nonce, aad, sealed } = message;
     for entry in C::ENTRY_POINTS {
-        let cipher = (entry.cipher)(fixed(key));
-        place.same(entry.name, &(entry.seal)(&cipher, nonce, aad, plaintext), sealed);
-        match (entry.open)(&cipher, nonce, aad, sealed) {
+        let key = fixed(key);
+        place.same(entry.name, &(entry.seal)(key, nonce, aad, plaintext), sealed);
+        match (entry.open)(key, nonce, aad, sealed) {
             Ok(opened) => place.same(entry.name, &opened, plaintext),
             Err(_) => place.fail(&format!("{}: refuses a good message", entry.name)),
         }
@@ -268,9 +388,8 @@ pub(crate) fn seals_and_opens<C: Cipher>(message: &Message, plaintext: &[u8], pl
 pub(crate) fn is_refused<C: Cipher>(message: &Message, place: Place<'_>) {
     let Message { key, nonce, aad, sealed } = message;
     for entry in C::ENTRY_POINTS {
-        let cipher = (entry.cipher)(fixed(key));
         let what = format!("{}: after a refusal", entry.name);
-        match (entry.open)(&cipher, nonce, aad, sealed) {
+        match (entry.open)(fixed(key), nonce, aad, sealed) {
             Ok(_) => place.fail(&format!("{}: opens a forgery", entry.name)),
             Err(Refusal::InPlace(left)) => place.same(&what, &left, sealed),
             Err(Refusal::OutOfPlace(left)) => {
