@@ -4,6 +4,11 @@
 //! first row that this machine can run is chosen once and remembered. [`report`] shows the choice,
 //! [`self_test`] runs known answers on every row.
 //!
+//! ```
+//! println!("{}", keyspring::cpu::report());
+//! assert!(keyspring::cpu::self_test().all(|test| test.passed()));
+//! ```
+//!
 //! Nothing here knows an instruction set: a row says for itself what it needs. What always holds: a
 //! `Usable` names a row whose own `usable()` returned true on this machine.
 

@@ -30,6 +30,15 @@ pub fn report() -> Report {
 }
 
 /// What [`report`] says; to be printed.
+///
+/// # Examples
+///
+/// ```
+/// let report = keyspring::cpu::report();
+/// println!("{report}"); // the CPU, its tuning, and every backend
+/// println!("ChaCha20 runs on {}, Poly1305 on {}", report.chacha20(), report.poly1305());
+/// assert_eq!(report.poly1305_threshold().is_none(), report.poly1305() == "scalar");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     cpu: Identity,
@@ -249,6 +258,15 @@ pub fn self_test() -> impl Iterator<Item = SelfTest> {
 }
 
 /// One line of [`self_test`].
+///
+/// # Examples
+///
+/// ```
+/// for test in keyspring::cpu::self_test() {
+///     println!("{test}");
+///     assert!(test.passed());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SelfTest {
     primitive: &'static str,

@@ -117,6 +117,15 @@ macro_rules! cipher {
             pub const MAX_LEN: u64 = framing::MAX_LEN;
 
             /// Takes a copy of a key, which is wiped on drop.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use keyspring::aead::", stringify!($name), ";")]
+            /// use keyspring::crng;
+            ///
+            #[doc = concat!("let cipher = ", stringify!($name), "::from_key(crng::key().as_bytes());")]
+            /// ```
             #[must_use]
             pub fn from_key(key: &[u8; 32]) -> Self {
                 Self { key: *key, cores: Cores::new() }
@@ -133,6 +142,18 @@ macro_rules! cipher {
             /// # Security
             ///
             /// The nonce must never be used again under this key.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let mut message = *b"attack at dawn";
+            /// let tag = cipher.seal_in_place(&nonce, b"to: north", &mut message)?;
+            /// assert_ne!(&message, b"attack at dawn");
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             pub fn seal_in_place(
                 &self,
                 nonce: &[u8; $nonce_len],
@@ -149,6 +170,20 @@ macro_rules! cipher {
             ///
             /// [`Error`] if the message is refused: `in_out` is as it was, still the ciphertext, so
             /// that another key may be tried.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let mut message = *b"attack at dawn";
+            /// let tag = cipher.seal_in_place(&nonce, b"to: north", &mut message)?;
+            /// assert!(cipher.open_in_place(&nonce, b"to: south", &mut message, &tag).is_err());
+            /// cipher.open_in_place(&nonce, b"to: north", &mut message, &tag)?;
+            /// assert_eq!(&message, b"attack at dawn");
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             pub fn open_in_place(
                 &self,
                 nonce: &[u8; $nonce_len],
@@ -170,6 +205,17 @@ macro_rules! cipher {
             /// # Security
             ///
             /// The nonce must never be used again under this key.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let mut sealed = [0; 14 + 16];
+            /// cipher.seal_into(&nonce, b"", b"attack at dawn", &mut sealed)?;
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             pub fn seal_into(
                 &self,
                 nonce: &[u8; $nonce_len],
@@ -190,6 +236,20 @@ macro_rules! cipher {
             /// [`Error`] if `out` has another length or the message more than
             /// [`MAX_LEN`](Self::MAX_LEN) bytes (nothing is written), or if the message is refused
             /// (`out` is all zero).
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let mut sealed = [0; 14 + 16];
+            /// cipher.seal_into(&nonce, b"", b"attack at dawn", &mut sealed)?;
+            /// let mut message = [0; 14];
+            /// cipher.open_into(&nonce, b"", &sealed, &mut message)?;
+            /// assert_eq!(&message, b"attack at dawn");
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             pub fn open_into(
                 &self,
                 nonce: &[u8; $nonce_len],
@@ -251,6 +311,17 @@ macro_rules! cipher {
             /// # Security
             ///
             /// The nonce must never be used again under this key.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let sealed = cipher.seal(&nonce, b"", b"attack at dawn")?;
+            /// assert_eq!(sealed.len(), 14 + 16);
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             #[cfg(feature = "alloc")]
             pub fn seal(
                 &self,
@@ -271,6 +342,19 @@ macro_rules! cipher {
             /// # Errors
             ///
             /// [`Error`] if the message is refused, or shorter than a tag.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::aead::", stringify!($name), ";")]
+            #[doc = concat!("# let cipher = ", stringify!($name), "::from_key(&[7; 32]);")]
+            #[doc = concat!("# let nonce = [1; ", stringify!($nonce_len), "];")]
+            /// let mut sealed = cipher.seal(&nonce, b"", b"attack at dawn")?;
+            /// assert_eq!(cipher.open(&nonce, b"", &sealed)?, b"attack at dawn");
+            /// sealed[0] ^= 1;
+            /// assert!(cipher.open(&nonce, b"", &sealed).is_err());
+            /// # Ok::<(), keyspring::aead::Error>(())
+            /// ```
             #[cfg(feature = "alloc")]
             pub fn open(
                 &self,

@@ -18,6 +18,17 @@ use crate::poly1305::{Accumulator, tags_are_equal};
 use crate::section::{AEAD_BYTES, CHACHA20_BYTES, POLY1305_BYTES};
 
 /// What a step of [`Sealing`] or [`Opening`] leads to.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::{ChaCha20Poly1305, Step};
+///
+/// let mut message = [0; 100];
+/// let mut sealing = ChaCha20Poly1305::from_key(&[7; 32]).sealing(&[1; 12], b"", &mut message)?;
+/// assert!(matches!(sealing.step(), Step::Finished(_)), "it is shorter than a section");
+/// # Ok::<(), keyspring::aead::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a message is not finished before a step says so"]
 pub enum Step<T> {

@@ -11,15 +11,57 @@ use crate::chacha::data::Apart;
 use crate::chacha::inout::Buffer;
 
 /// A key, as the traits have it.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::{ChaCha20Poly1305, Key, KeyInit};
+///
+/// let cipher = ChaCha20Poly1305::new(&Key::from([7; 32]));
+/// ```
 pub type Key = Array<u8, U32>;
 
 /// A 96-bit nonce, as the traits have it.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::aead::Aead;
+/// use keyspring::aead::{ChaCha20Poly1305, Nonce};
+///
+/// let cipher = ChaCha20Poly1305::from_key(&[7; 32]);
+/// let sealed = cipher.encrypt(&Nonce::from([1; 12]), &b"attack at dawn"[..])?;
+/// # Ok::<(), keyspring::aead::aead::Error>(())
+/// ```
 pub type Nonce = Array<u8, U12>;
 
 /// A 192-bit nonce, as the traits have it.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::aead::Aead;
+/// use keyspring::aead::{XChaCha20Poly1305, XNonce};
+///
+/// let cipher = XChaCha20Poly1305::from_key(&[7; 32]);
+/// let sealed = cipher.encrypt(&XNonce::from([1; 24]), &b"attack at dawn"[..])?;
+/// # Ok::<(), keyspring::aead::aead::Error>(())
+/// ```
 pub type XNonce = Array<u8, U24>;
 
 /// A tag, as the traits have it.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::aead::AeadInOut;
+/// use keyspring::aead::{ChaCha20Poly1305, Nonce, Tag};
+///
+/// let (cipher, mut message) = (ChaCha20Poly1305::from_key(&[7; 32]), *b"attack at dawn");
+/// let nonce = Nonce::from([1; 12]);
+/// let tag: Tag = cipher.encrypt_inout_detached(&nonce, b"", message.as_mut_slice().into())?;
+/// # Ok::<(), keyspring::aead::aead::Error>(())
+/// ```
 pub type Tag = Array<u8, U16>;
 
 macro_rules! traits {

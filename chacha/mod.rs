@@ -141,6 +141,17 @@ fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u32; W
 }
 
 /// No keystream is left: the message would run past the last block that the counter can number.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::chacha::ChaCha20;
+///
+/// let mut cipher = ChaCha20::from_key(&[7; 32], &[9; 12]);
+/// cipher.seek_to((1 << 38) - 1);
+/// let error = cipher.try_apply_keystream(&mut [0; 2]).unwrap_err();
+/// assert_eq!(error.to_string(), "the keystream of this key and nonce is exhausted");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted(());
 
@@ -284,6 +295,17 @@ macro_rules! cipher {
             /// # Panics
             ///
             /// If the keystream is [`Exhausted`]; nothing is written then.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// let mut message = *b"attack at dawn";
+            /// let (head, tail) = message.split_at_mut(5);
+            /// cipher.apply_keystream(head);
+            /// cipher.apply_keystream(tail); // the same as both at once
+            /// ```
             pub fn apply_keystream(&mut self, in_out: &mut [u8]) {
                 self.try_apply_keystream(in_out).expect("keystream left");
             }
@@ -294,6 +316,15 @@ macro_rules! cipher {
             ///
             /// [`Exhausted`] if it would run past the end of the keystream: nothing is written, and
             /// the position stays.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// cipher.seek_to(u64::MAX);
+            /// assert!(cipher.try_apply_keystream(&mut [0; 100]).is_err());
+            /// ```
             pub fn try_apply_keystream(&mut self, in_out: &mut [u8]) -> Result<(), Exhausted> {
                 self.0.try_apply(InPlace(in_out))
             }
@@ -303,17 +334,48 @@ macro_rules! cipher {
             /// # Panics
             ///
             /// If the keystream is [`Exhausted`]; nothing is written then.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// let mut keystream = [0; 100];
+            /// cipher.write_keystream(&mut keystream);
+            /// assert_ne!(keystream, [0; 100]);
+            /// ```
             pub fn write_keystream(&mut self, out: &mut [u8]) {
                 self.0.try_apply(Keystream(out)).expect("keystream left");
             }
 
             /// Goes to a byte of the keystream. Past the end is allowed; to use it there gives
             /// [`Exhausted`].
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// let (mut all, mut end) = ([0; 100], [0; 40]);
+            /// cipher.write_keystream(&mut all);
+            /// cipher.seek_to(60);
+            /// cipher.write_keystream(&mut end);
+            /// assert_eq!(end, all[60..]);
+            /// ```
             pub fn seek_to(&mut self, byte: u64) {
                 self.0.seek_to(byte);
             }
 
             /// The byte of the keystream that comes next.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// cipher.write_keystream(&mut [0; 100]);
+            /// assert_eq!(cipher.position(), 100);
+            /// ```
             #[must_use]
             pub fn position(&self) -> u64 {
                 self.0.position

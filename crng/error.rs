@@ -3,6 +3,14 @@
 use core::fmt;
 
 /// No random bytes, or no key: the reason is one of the constants.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::crng::{Error, SessionKey};
+///
+/// assert_eq!(SessionKey::<32>::try_from(&[1; 31][..]).unwrap_err(), Error::LENGTH);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error(Reason);
 

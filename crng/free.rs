@@ -402,6 +402,14 @@ pub fn shuffle<T>(slice: &mut [T]) {
 }
 
 /// The free functions as a generator of the `rand_core` traits, by [`thread`].
+///
+/// # Examples
+///
+/// ```
+/// use rand_core::Rng;
+///
+/// let number = keyspring::crng::thread().next_u64();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadCrng {
     /// Each thread has a generator of its own, and the handle must not leave it.

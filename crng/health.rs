@@ -5,6 +5,18 @@ use core::fmt;
 use super::Error;
 
 /// How the free functions keep two processes from the same bytes.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(all(feature = "std", feature = "getrandom"))] {
+/// use keyspring::crng::{Mode, mode};
+///
+/// if mode() == Mode::Direct {
+///     println!("each call asks the operating system");
+/// }
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
@@ -33,6 +45,17 @@ impl fmt::Display for Mode {
 
 /// How a generator has fared, a thread's or [an owned one](super::Crng::health). None of it is
 /// secret.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "getrandom")] {
+/// let mut rng = keyspring::crng::Crng::new()?;
+/// rng.reseed()?;
+/// assert_eq!(rng.health().last_error(), None);
+/// # }
+/// # Ok::<(), keyspring::crng::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     pub(super) reseeds: u64,

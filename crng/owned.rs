@@ -100,6 +100,16 @@ impl<E: EntropySource> Crng<E> {
     /// # Errors
     ///
     /// [`Error`] if entropy is needed and the source fails; `dst` is all zero then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut bytes = [0; 100];
+    /// keyspring::crng::Crng::new()?.try_fill(&mut bytes)?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[inline]
     pub fn try_fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
         let kept = match self.policy {
@@ -159,6 +169,15 @@ impl<E: EntropySource> Crng<E> {
     /// # Errors
     ///
     /// [`Error`] if entropy is needed and the source fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let salt: [u8; 16] = keyspring::crng::Crng::new()?.try_bytes()?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[inline]
     pub fn try_bytes<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut bytes = [0; N];
@@ -184,6 +203,15 @@ impl<E: EntropySource> Crng<E> {
     /// # Panics
     ///
     /// If `bound` is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// assert!(keyspring::crng::Crng::new()?.try_below(6)? < 6);
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     pub fn try_below(&mut self, bound: u64) -> Result<u64, Error> {
         uniform::below(self, bound)
     }
@@ -217,6 +245,16 @@ impl<E: EntropySource> Crng<E> {
     ///
     /// [`Error`] if entropy is needed and the source fails; the slice is in another order then, but
     /// complete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut cards = [1, 2, 3, 4];
+    /// keyspring::crng::Crng::new()?.try_shuffle(&mut cards)?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     pub fn try_shuffle<T>(&mut self, slice: &mut [T]) -> Result<(), Error> {
         uniform::shuffle(self, slice)
     }
@@ -339,6 +377,15 @@ impl<E> Builder<E> {
 
     /// Mixes bytes of any length into every seed, so that generators with different ones give
     /// unrelated output even if their sources gave the same. It need not be secret.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::builder().personalization(b"token service").build()?;
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[must_use]
     pub fn personalization(mut self, bytes: &[u8]) -> Self {
         self.personalization = extract(&[0; 32], &[bytes]);

@@ -41,6 +41,17 @@ pub trait EntropySource {
 
 /// The operating system's generator, through the `getrandom` crate. It is an [`EntropySource`] with
 /// the feature of that name only.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "getrandom")] {
+/// use keyspring::crng::{Crng, SystemEntropy};
+///
+/// let mut rng = Crng::builder().source(SystemEntropy).build()?;
+/// # }
+/// # Ok::<(), keyspring::crng::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 

@@ -41,6 +41,15 @@ pub struct SeededCrng {
 
 impl SeededCrng {
     /// Starts the stream of a seed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::crng::SeededCrng;
+    ///
+    /// let (mut one, mut other) = (SeededCrng::from_seed([7; 32]), SeededCrng::from_seed([7; 32]));
+    /// assert_eq!(one.u64(), other.u64());
+    /// ```
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Self {
         Self { generator: Generator::new(seed) }
@@ -106,6 +115,12 @@ impl SeededCrng {
     /// # Panics
     ///
     /// If `bound` is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(keyspring::crng::SeededCrng::from_seed([7; 32]).below(6) < 6);
+    /// ```
     pub fn below(&mut self, bound: u64) -> u64 {
         let Ok(number) = uniform::below(self, bound);
         number
@@ -116,6 +131,13 @@ impl SeededCrng {
     /// # Panics
     ///
     /// If the range is empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let roll: u8 = keyspring::crng::SeededCrng::from_seed([7; 32]).range(1..=6);
+    /// assert!((1..=6).contains(&roll));
+    /// ```
     pub fn range<T: Uniform>(&mut self, range: impl RangeBounds<T>) -> T {
         let Ok(number) = uniform::range(self, range);
         number

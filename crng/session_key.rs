@@ -33,12 +33,32 @@ pub struct SessionKey<const N: usize = 256>([u8; N]);
 
 impl<const N: usize> SessionKey<N> {
     /// A key of zeros: a place to mint one in.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::crng::SessionKey;
+    ///
+    /// let mut keys = [const { SessionKey::<32>::zeroed() }; 8];
+    /// # #[cfg(all(feature = "std", feature = "getrandom"))]
+    /// keyspring::crng::fill_keys(&mut keys);
+    /// ```
     #[must_use]
     pub const fn zeroed() -> Self {
         Self([0; N])
     }
 
     /// The bytes of the key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::ChaCha20Poly1305;
+    /// use keyspring::crng::SessionKey;
+    ///
+    /// let key = SessionKey::from([7; 32]);
+    /// let cipher = ChaCha20Poly1305::from_key(key.as_bytes());
+    /// ```
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; N] {
         &self.0
@@ -58,6 +78,15 @@ impl<const N: usize> SessionKey<N> {
 
     /// Splits the key into keys of `M` bytes, in order; `N` must be a multiple of `M`, which the
     /// compiler checks. The whole is wiped when the iterator is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::crng::SessionKey;
+    ///
+    /// let halves: Vec<_> = SessionKey::from([7; 64]).split::<32>().collect();
+    /// assert_eq!(halves.len(), 2);
+    /// ```
     #[must_use]
     pub fn split<const M: usize>(self) -> Split<N, M> {
         const { assert!(M > 0 && N.is_multiple_of(M), "a key splits into equal parts only") };
@@ -126,6 +155,16 @@ impl<const N: usize> Drop for SessionKey<N> {
 impl<const N: usize> ZeroizeOnDrop for SessionKey<N> {}
 
 /// The parts of a [`SessionKey`], by [`SessionKey::split`].
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::crng::SessionKey;
+///
+/// let mut parts = SessionKey::from([7; 64]).split::<32>();
+/// let (sending, receiving) = (parts.next(), parts.next());
+/// assert_eq!((sending.is_some(), receiving.is_some(), parts.next().is_some()), (true, true, false));
+/// ```
 #[derive(Debug)]
 pub struct Split<const N: usize, const M: usize> {
     whole: SessionKey<N>,

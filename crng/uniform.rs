@@ -124,6 +124,18 @@ mod sealed {
 }
 
 /// The primitive integers. It can't be implemented outside this crate.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::crng::{SeededCrng, Uniform};
+///
+/// fn roll<T: Uniform>(rng: &mut SeededCrng, most: T) -> T {
+///     rng.range(..=most)
+/// }
+///
+/// assert!(roll(&mut SeededCrng::from_seed([7; 32]), 6_u8) <= 6);
+/// ```
 pub trait Uniform: sealed::Sealed {}
 
 /// For each width: the integers, and the number that is to be added to the first of the range, as a

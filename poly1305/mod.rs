@@ -60,6 +60,15 @@ pub(crate) use self::powers::Powers;
 pub(crate) enum Powers {}
 
 /// The tag does not belong to the message.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::poly1305::Poly1305;
+///
+/// let error = Poly1305::from_key(&[7; 32]).verify(&[0; 16]).unwrap_err();
+/// assert_eq!(error.to_string(), "the tag does not belong to the message");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error(());
 
@@ -199,6 +208,17 @@ impl Poly1305 {
     }
 
     /// Takes in the next bytes of the message.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::poly1305::{Poly1305, mac};
+    ///
+    /// let mut pieces = Poly1305::from_key(&[7; 32]);
+    /// pieces.update(b"attack ");
+    /// pieces.update(b"at dawn");
+    /// assert_eq!(pieces.finalize(), mac(&[7; 32], b"attack at dawn"));
+    /// ```
     pub fn update(&mut self, mut bytes: &[u8]) {
         if self.held > 0 {
             let (head, rest) = bytes.split_at(bytes.len().min(16 - self.held));

@@ -58,6 +58,16 @@ static INSTALLED: AtomicPtr<Hooks> = AtomicPtr::new(ptr::null_mut());
 /// # Errors
 ///
 /// [`AlreadyInstalled`] if there are hooks; those stay.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::section::{Hooks, install};
+///
+/// static HOOKS: Hooks = Hooks { usable: || true, begin: || {}, end: || {}, relax: || {} };
+/// install(&HOOKS)?;
+/// # Ok::<(), keyspring::section::AlreadyInstalled>(())
+/// ```
 pub fn install(hooks: &'static Hooks) -> Result<(), AlreadyInstalled> {
     let hooks = ptr::from_ref(hooks).cast_mut();
     INSTALLED
@@ -102,6 +112,17 @@ pub(super) fn around<R>(vectors: bool, code: impl FnOnce() -> R) -> R {
 }
 
 /// Hooks have been installed before.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::section::{Hooks, install};
+///
+/// static HOOKS: Hooks = Hooks { usable: || true, begin: || {}, end: || {}, relax: || {} };
+/// install(&HOOKS)?;
+/// assert_eq!(install(&HOOKS).unwrap_err().to_string(), "hooks have been installed before");
+/// # Ok::<(), keyspring::section::AlreadyInstalled>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyInstalled(());
 

@@ -8,6 +8,27 @@
 //! with Poly1305. `keyspring sections` (in the program, with its feature `section-stats`) measures
 //! them.
 //!
+//! A program lets others run between two sections, or ends early, without a feature:
+//!
+//! ```
+//! use core::ops::ControlFlow;
+//!
+//! use keyspring::aead::ChaCha20Poly1305;
+//!
+//! let mut message = vec![0; 100_000];
+//! let sealed = ChaCha20Poly1305::from_key(&[7; 32]).seal_in_place_with(
+//!     &[1; 12],
+//!     b"",
+//!     &mut message,
+//!     |_bytes| {
+//!         std::thread::yield_now();
+//!         ControlFlow::Continue(()) // or Break(()), and the message is as it was
+//!     },
+//! )?;
+//! assert!(sealed.is_continue());
+//! # Ok::<(), keyspring::aead::Error>(())
+//! ```
+//!
 //! The longer a section, the less it costs to start one. In percent of one unbounded pass over 1 MiB,
 //! hooks included (`cargo bench --bench sections`, Zen 5 with AVX-512; the best of many slices, which
 //! still differ by 1 % from run to run):

@@ -66,6 +66,17 @@ pub(super) fn timed<R>(primitive: Primitive, head: &'static Head, code: impl FnO
 
 /// How the sections of one primitive have fared on one backend; from [`stats`]. Times are in
 /// [`ticks`].
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::section;
+///
+/// keyspring::poly1305::mac(&[7; 32], &[1; 4096]);
+/// for stats in section::stats() {
+///     println!("{} on {}: {} ticks on average", stats.primitive, stats.backend, stats.average());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
     /// `"chacha20"`, `"poly1305"`, or `"aead"` for both in one pass.
@@ -111,6 +122,16 @@ pub fn stats() -> impl Iterator<Item = Stats> {
 
 /// Forgets what has been counted, for instance between first use and a sweep of lengths. Sections
 /// that other threads end meanwhile may be forgotten in part.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::section;
+///
+/// keyspring::poly1305::mac(&[7; 32], &[1; 4096]);
+/// section::reset_stats();
+/// assert_eq!(section::stats().count(), 0);
+/// ```
 pub fn reset_stats() {
     COUNTERS.as_flattened().iter().for_each(Counter::reset);
 }

@@ -25,6 +25,17 @@ use crate::chacha::data::InPlace;
 use crate::poly1305::{self, tags_are_equal};
 
 /// One packet of a batch, sealed and opened in place, its tag apart.
+///
+/// # Examples
+///
+/// ```
+/// use keyspring::aead::{ChaCha20Poly1305, Packet};
+///
+/// let mut message = *b"ping";
+/// let packet = Packet { nonce: [1; 12], aad: b"", in_out: &mut message, tag: [0; 16] };
+/// ChaCha20Poly1305::from_key(&[7; 32]).seal_batch(&mut [packet])?;
+/// # Ok::<(), keyspring::aead::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Packet<'a, const N: usize = 12> {
     /// Never the same twice under one key.

@@ -43,6 +43,15 @@ pub enum NonceSequence {
 
 impl NonceSequence {
     /// The nonce of message `number`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::NonceSequence;
+    ///
+    /// let nonce = NonceSequence::CounterLittleEndian.nonce(5);
+    /// assert_eq!(nonce, [0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]);
+    /// ```
     #[must_use]
     #[inline]
     pub fn nonce(&self, number: u64) -> [u8; 12] {

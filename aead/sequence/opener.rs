@@ -43,6 +43,15 @@ pub struct Opener {
 
 impl Opener {
     /// Opens messages of this key and this sequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::{NonceSequence, Opener};
+    ///
+    /// // The other end of a TLS 1.3 connection: a key and a start value for each direction.
+    /// let opener = Opener::new(&[7; 32], NonceSequence::XorBigEndian([9; 12]));
+    /// ```
     #[must_use]
     pub fn new(key: &[u8; 32], sequence: NonceSequence) -> Self {
         let numbered = Numbered::new(key, sequence);
@@ -75,6 +84,19 @@ impl Opener {
     /// # Errors
     ///
     /// [`Error`] if the message is refused: `in_out` is as it was, still the ciphertext.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::{NonceSequence, Opener, Sealer};
+    ///
+    /// let (key, sequence) = ([7; 32], NonceSequence::CounterLittleEndian);
+    /// let mut message = *b"attack at dawn";
+    /// let (number, tag) = Sealer::new(&key, sequence).seal_next(b"to: north", &mut message)?;
+    /// Opener::new(&key, sequence).open(number, b"to: north", &mut message, &tag)?;
+    /// assert_eq!(&message, b"attack at dawn");
+    /// # Ok::<(), keyspring::aead::Error>(())
+    /// ```
     pub fn open(
         &mut self,
         number: u64,

@@ -59,6 +59,15 @@ impl Sealer {
     ///
     /// The key must be fresh: no other Sealer, and nobody else, may seal under it with nonces of
     /// this sequence.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::{NonceSequence, Sealer};
+    ///
+    /// let sealer = Sealer::new(&[7; 32], NonceSequence::CounterLittleEndian);
+    /// assert_eq!(sealer.next_number(), 0);
+    /// ```
     #[must_use]
     pub fn new(key: &[u8; 32], sequence: NonceSequence) -> Self {
         Self::resume(key, sequence, 0)
@@ -88,6 +97,17 @@ impl Sealer {
     }
 
     /// The number of the next message; 2^64 - 1, which no message has, if all are spent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::{NonceSequence, Sealer};
+    ///
+    /// let mut sealer = Sealer::new(&[7; 32], NonceSequence::CounterLittleEndian);
+    /// sealer.seal_next(b"", &mut [])?;
+    /// assert_eq!(sealer.next_number(), 1);
+    /// # Ok::<(), keyspring::aead::Error>(())
+    /// ```
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.next
@@ -130,6 +150,17 @@ impl Sealer {
     ///
     /// [`Error`] if all numbers are spent, this process is a fork of the one that made the Sealer,
     /// or the message is longer than 2^38 - 64 bytes; nothing is written and no number is spent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::aead::{NonceSequence, Sealer};
+    ///
+    /// let mut message = *b"attack at dawn";
+    /// let mut sealer = Sealer::new(&[7; 32], NonceSequence::CounterLittleEndian);
+    /// let (number, tag) = sealer.seal_next(b"to: north", &mut message)?;
+    /// # Ok::<(), keyspring::aead::Error>(())
+    /// ```
     pub fn seal_next(&mut self, aad: &[u8], in_out: &mut [u8]) -> Result<(u64, [u8; 16]), Error> {
         framing::check(in_out.len())?;
         let number = self.spend(1)?;
