@@ -1,0 +1,315 @@
+//! What sealing and opening leave on the stack: a thread stops where a call has returned, and another
+//! looks through its memory.
+//!
+//! Buffers that the library has a name for are wiped. What the compiler spilled is not, and can't be:
+//! it is counted and printed. The two differ in length: a buffer holds the keystream of a message, or a
+//! key, in one piece, and a spilled register no more than itself, or the one beside it.
+#![cfg(target_os = "linux")]
+
+use core::hint::black_box;
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::channel;
+
+use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer};
+use keyspring::{chacha, cpu};
+
+const KEY: [u8; 32] = *b"a key that is nowhere on a stack";
+const NONCE: [u8; 12] = *b"start vector";
+const AAD: [u8; 13] = [0x11; 13];
+const PACKETS: usize = 16;
+
+/// A call that is looked at, and whether it may know what the messages say.
+struct Call {
+    name: &'static str,
+    run: fn(&mut Work),
+    refused: bool,
+}
+
+const CALLS: [Call; 9] = [
+    Call {
+        name: "seal_in_place",
+        run: |work| {
+            let message = &mut work.messages[0];
+            work.tags[0] = work.cipher.seal_in_place(&NONCE, &AAD, message).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "seal_into",
+        run: |work| work.cipher.seal_into(&NONCE, &AAD, &work.messages[0], &mut work.out).unwrap(),
+        refused: false,
+    },
+    Call {
+        name: "seal_gather",
+        run: |work| {
+            let (head, tail) = work.messages[0].split_at(work.messages[0].len() / 3);
+            work.cipher.seal_gather(&NONCE, &[&AAD], &[head, tail], &mut work.out).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "open_in_place, genuine",
+        run: |work| {
+            let (message, tag) = (&mut work.messages[0], &work.tags[0]);
+            work.cipher.open_in_place(&NONCE, &AAD, message, tag).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "open_in_place, refused",
+        run: |work| {
+            let message = &mut work.messages[0];
+            work.cipher.open_in_place(&NONCE, &AAD, message, &[0; 16]).unwrap_err();
+        },
+        refused: true,
+    },
+    Call {
+        name: "seal_batch",
+        run: |work| {
+            let Work { cipher, messages, .. } = work;
+            cipher.seal_batch(&mut packets(messages)).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "open_batch, refused",
+        run: |work| {
+            let Work { cipher, messages, .. } = work;
+            assert_eq!(cipher.open_batch(&mut packets(messages), &mut [true; PACKETS]), Ok(0));
+        },
+        refused: true,
+    },
+    Call {
+        name: "Sealer",
+        run: |work| {
+            for message in &mut work.messages {
+                work.sealer.seal_next(&AAD, message).unwrap();
+            }
+        },
+        refused: false,
+    },
+    Call {
+        name: "Opener, refused",
+        run: |work| {
+            for (number, message) in work.messages.iter_mut().enumerate() {
+                work.opener.open(number as u64, &AAD, message, &[0; 16]).unwrap_err();
+            }
+        },
+        refused: true,
+    },
+];
+
+/// What calls work on: all of it on the heap.
+struct Work {
+    cipher: ChaCha20Poly1305,
+    sealer: Sealer,
+    opener: Opener,
+    /// Ciphertexts, and their tags.
+    messages: Vec<Vec<u8>>,
+    tags: Vec<[u8; 16]>,
+    out: Vec<u8>,
+}
+
+impl Work {
+    fn new(len: usize) -> Box<Self> {
+        let cipher = ChaCha20Poly1305::from_key(&KEY);
+        let sequence = NonceSequence::XorBigEndian(NONCE);
+        let mut messages: Vec<_> = (0..PACKETS).map(|i| plaintext(i, len)).collect();
+        let tags = messages.iter_mut().enumerate();
+        let tags = tags.map(|(i, message)| cipher.seal_in_place(&nonce(i), &AAD, message).unwrap());
+        Box::new(Self {
+            tags: tags.collect(),
+            cipher,
+            sealer: Sealer::new(&KEY, sequence),
+            opener: Opener::new(&KEY, sequence),
+            messages,
+            out: vec![0; len + 16],
+        })
+    }
+}
+
+/// With tags that are none of theirs.
+fn packets(messages: &mut [Vec<u8>]) -> Vec<Packet<'_>> {
+    let packet = |(i, in_out)| Packet { nonce: nonce(i), aad: &AAD, in_out, tag: [0; 16] };
+    messages.iter_mut().map(Vec::as_mut_slice).enumerate().map(packet).collect()
+}
+
+/// Words that are found nowhere by chance.
+fn plaintext(number: usize, len: usize) -> Vec<u8> {
+    let mut plaintext = vec![0; len];
+    chacha::ChaCha20::from_key(&[7; 32], &nonce(number)).write_keystream(&mut plaintext);
+    plaintext
+}
+
+fn nonce(number: usize) -> [u8; 12] {
+    NonceSequence::XorBigEndian(NONCE).nonce(number as u64)
+}
+
+/// The keystream of a message, from block 0 on, whose first half is the Poly1305 key.
+fn keystream(number: usize, len: usize) -> Vec<u8> {
+    let mut keystream = vec![0; 64 + len];
+    chacha::ChaCha20::from_key(&KEY, &nonce(number)).write_keystream(&mut keystream);
+    keystream
+}
+
+/// Secret words, and where they stand.
+struct Secrets {
+    streams: Vec<Vec<u32>>,
+    places: HashMap<u32, Vec<(usize, usize)>>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+struct Found {
+    /// The bytes of the longest piece.
+    longest: usize,
+    /// The words in all.
+    words: usize,
+}
+
+impl Secrets {
+    fn new(streams: impl Iterator<Item = Vec<u8>>) -> Self {
+        let words = |stream: Vec<u8>| {
+            stream.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>()
+        };
+        let streams: Vec<_> = streams.map(words).collect();
+        let mut places = HashMap::<_, Vec<_>>::new();
+        for (i, stream) in streams.iter().enumerate() {
+            for (at, word) in stream.iter().enumerate() {
+                places.entry(*word).or_default().push((i, at));
+            }
+        }
+        Self { streams, places }
+    }
+
+    fn find(&self, memory: &[u8]) -> Found {
+        let words: Vec<u32> =
+            memory.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut found = Found::default();
+        for (at, word) in words.iter().enumerate() {
+            let Some(places) = self.places.get(word) else { continue };
+            found.words += 1;
+            for (stream, from) in places {
+                let here = words[at..].iter().zip(&self.streams[*stream][*from..]);
+                let len = here.take_while(|(a, b)| a == b).count();
+                found.longest = found.longest.max(4 * len);
+            }
+        }
+        found
+    }
+}
+
+/// How far down calls can have come, and how far [`clean`] goes.
+const DEPTH: usize = 200_000;
+
+/// The stack below an address of a thread that waits.
+fn stack_below(address: usize) -> Vec<u8> {
+    let start = (address - DEPTH) & !7;
+    let mut stack = vec![0; address - start];
+    let memory = File::open("/proc/self/mem").expect("Linux has it");
+    memory.read_exact_at(&mut stack, start as u64).expect("a stack of two MiB");
+    stack
+}
+
+/// Overwrites what calls have left further down the stack.
+#[inline(never)]
+fn clean() {
+    black_box(&mut [0_u8; DEPTH]);
+}
+
+/// Runs a call far down on a thread's stack, and looks through that once it has returned.
+fn leftovers<const N: usize>(
+    run: fn(&mut Work),
+    work: Box<Work>,
+    secrets: [&Secrets; N],
+) -> [Found; N] {
+    #[inline(never)]
+    fn deep(run: fn(&mut Work), work: &mut Work) {
+        // What comes after the call must not overwrite what it has left.
+        let mut room = [0_u8; 16_384];
+        black_box(&mut room);
+        run(work);
+        black_box(&mut room);
+    }
+    let (to_main, from_thread) = channel();
+    let (to_thread, from_main) = channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let mut work = work;
+        clean();
+        deep(run, &mut work);
+        let here = 0_u8;
+        to_main.send(core::ptr::from_ref(black_box(&here)).addr()).expect("main waits");
+        from_main.recv().expect("main says when");
+    });
+    let address = from_thread.recv().expect("the thread has returned");
+    let memory = stack_below(address);
+    to_thread.send(()).expect("the thread waits");
+    thread.join().expect("the thread ends well");
+    secrets.map(|secrets| secrets.find(&memory))
+}
+
+/// Every backend, and the best as it is tuned to Zen 5; and the bytes of two of its registers.
+fn backends() -> impl Iterator<Item = (String, usize)> {
+    let zen5 = cpu::backends().find(|name| name.starts_with("avx512"));
+    let zen5 = zen5.map(|name| format!("{name}+zen5"));
+    cpu::backends().map(String::from).chain(zen5).map(|name| {
+        let register = match name.as_str() {
+            "scalar" => 8,
+            "avx2" | "avx512vl" => 32,
+            _ if name.starts_with("avx512") => 64,
+            _ => 16,
+        };
+        (name, 2 * register)
+    })
+}
+
+#[test]
+fn what_is_left_is_what_was_spilled() {
+    let key = Secrets::new([KEY.to_vec()].into_iter());
+    for (backend, two_registers) in backends() {
+        let _guard = cpu::force(&backend).expect("a backend of this machine");
+        for Call { name, run, refused } in &CALLS {
+            let mut most = [Found::default(), Found::default()];
+            for len in [0, 40, 64, 200, 448, 900, 1350, 5000] {
+                let keystream = Secrets::new((0..PACKETS).map(|i| keystream(i, len)));
+                let plaintext = Secrets::new((0..PACKETS).map(|i| plaintext(i, len)));
+                let secrets = [&keystream, &key, &plaintext];
+                let [keystream, key, plaintext] = leftovers(*run, Work::new(len), secrets);
+                let case = format!("{backend}: {name}: length {len}");
+                assert!(keystream.longest <= two_registers, "{case}: keystream: {keystream:?}");
+                // Where a register is short, half a key in a piece is the most.
+                let most_of_a_key = if two_registers <= 32 { 16 } else { 32 };
+                assert!(key.longest <= most_of_a_key, "{case}: key: {key:?}");
+                if *refused {
+                    assert_eq!(plaintext.words, 0, "{case}: plaintext");
+                }
+                for (most, found) in most.iter_mut().zip([keystream, key]) {
+                    most.longest = most.longest.max(found.longest);
+                    most.words = most.words.max(found.words);
+                }
+            }
+            let [keystream, key] = most;
+            println!(
+                "{backend:<16} {name:<22} spilled: keystream {:>3} words, longest {:>3} bytes; \
+                 key {:>3} words, longest {:>2} bytes",
+                keystream.words, keystream.longest, key.words, key.longest,
+            );
+        }
+    }
+}
+
+/// A buffer that nobody wipes is found, whole.
+#[test]
+fn a_buffer_that_is_left_is_found() {
+    let secrets = Secrets::new([keystream(0, 200), KEY.to_vec()].into_iter());
+    let leave = |work: &mut Work| {
+        let mut buffer = [0; 264];
+        buffer.copy_from_slice(&keystream(0, 200));
+        black_box(&mut buffer);
+        work.out.clear();
+    };
+    let [found] = leftovers(leave, Work::new(200), [&secrets]);
+    assert!(found.longest >= 264, "{found:?}");
+}
