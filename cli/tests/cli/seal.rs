@@ -316,6 +316,23 @@ fn a_signal_half_way_leaves_no_file() {
     }
 }
 
+#[test]
+fn killed_outright_no_file_has_the_name() {
+    let prepared = prepared();
+    let key = prepared.path().join("key");
+    let directory = tempdir().unwrap();
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut program =
+        keyspring(directory.path(), &format!("seal --key-file {} --out new", key.display()));
+    program.stdin(reader);
+    let child = start(&directory, program);
+    writer.write_all(&painted(LONG / 2)).unwrap();
+    kill(&child, Signal::KILL);
+    child.wait_with_output().unwrap();
+    let names = names(&directory);
+    assert!(names.iter().all(|name| name.starts_with(".keyspring-")), "{names:?}");
+}
+
 /// The most memory that a running program has had, in KiB.
 #[cfg(target_os = "linux")]
 fn peak(child: &Child) -> u64 {
