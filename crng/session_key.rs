@@ -203,6 +203,7 @@ mod tests {
         let mut parts = SessionKey::from(bytes).split::<16>();
         assert_eq!(parts.len(), 4);
         assert_eq!(parts.next().unwrap().as_bytes(), &bytes[..16]);
+        assert_eq!(parts.len(), 3);
         assert_eq!(parts.whole.0[..16], [0; 16]);
         let rest: Vec<u8> = parts.flat_map(|part| *part.as_bytes()).collect();
         assert_eq!(rest, bytes[16..]);
