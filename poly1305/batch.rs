@@ -51,7 +51,7 @@ pub(super) use self::lanes::tags;
 mod lanes {
     use core::array::from_fn;
 
-    use zeroize::Zeroize;
+    use zeroize::{Zeroize, Zeroizing};
 
     use super::Message;
     use crate::poly1305::backend::MOST_STEPS;
@@ -141,14 +141,14 @@ mod lanes {
     fn key<I: Isa, R: Radix<I, N>, const N: usize>(
         isa: I,
         messages: &[Message<'_>],
-    ) -> Power<I::V, N> {
+    ) -> Zeroizing<Power<I::V, N>> {
         let (low, high) = isa.gather(|lane| match messages.get(lane) {
             Some(message) => message.key.first_chunk().expect("16 of 32 bytes"),
             None => &[0; 16],
         });
         let low = isa.and(low, isa.splat(CLAMP as u64));
         let high = isa.and(high, isa.splat((CLAMP >> 64) as u64));
-        Power::new::<I, R>(isa, R::split(isa, low, high, isa.splat(0)))
+        Zeroizing::new(Power::new::<I, R>(isa, R::split(isa, low, high, isa.splat(0))))
     }
 
     /// The bit above a block, where a lane has one.

@@ -13,6 +13,10 @@ pub(crate) trait Isa: Copy {
     /// A vector of 64-bit lanes.
     type V: Copy + Zeroize;
 
+    /// A vector with the same number in every lane, as it lies in memory to be multiplied by: a single
+    /// word where instructions take one for all lanes.
+    type Factor: Copy + Zeroize;
+
     /// How many lanes a vector has: a power of two.
     const LANES: usize;
 
@@ -51,11 +55,25 @@ pub(crate) trait Isa: Copy {
         (self.lanes(|lane| half(lane, 0)), self.lanes(|lane| half(lane, 1)))
     }
 
+    /// What lies in memory for a vector that is the same in every lane.
+    fn factor(self, v: Self::V) -> Self::Factor;
+
+    /// The vector again.
+    fn vector(self, factor: Self::Factor) -> Self::V;
+
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
     fn shift_left<const N: i32>(self, v: Self::V) -> Self::V;
     fn shift_right<const N: i32>(self, v: Self::V) -> Self::V;
+
+    /// The lanes of `a` that are asked for, and the others of `b`.
+    #[inline(always)]
+    fn pick(self, a: Self::V, b: Self::V, of_a: impl Fn(usize) -> bool) -> Self::V {
+        let mask = |of_a: bool| if of_a { u64::MAX } else { 0 };
+        let a = self.and(a, self.lanes(|lane| mask(of_a(lane))));
+        self.or(a, self.and(b, self.lanes(|lane| mask(!of_a(lane)))))
+    }
 
     /// The product of the low 32 bits of each lane.
     ///

@@ -52,12 +52,16 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 pub(crate) use self::backend::Core;
 #[cfg(target_pointer_width = "64")]
-pub(crate) use self::powers::Powers;
+pub(crate) use self::powers::{Keep, Powers};
+use crate::section::{self, Primitive};
 
 /// No row needs powers of r.
 #[cfg(not(target_pointer_width = "64"))]
 #[derive(Clone)]
 pub(crate) enum Powers {}
+
+#[cfg(not(target_pointer_width = "64"))]
+pub(crate) type Keep<'a> = Option<&'a mut Option<Powers>>;
 
 /// The tag does not belong to the message.
 ///
@@ -93,9 +97,8 @@ pub(crate) struct Accumulator {
 impl Accumulator {
     #[inline]
     pub(crate) fn new(core: Core, key: &[u8; 32]) -> Self {
-        let (r, s) = key.split_first_chunk::<16>().expect("16 of 32 bytes");
-        let s = *s.first_chunk().expect("the other 16");
-        Self { state: scalar::State::new(r), s, core, powers: None }
+        let [r, s] = halves(key);
+        Self { state: scalar::State::new(r), s: *s, core, powers: None }
     }
 
     #[inline]
@@ -130,21 +133,37 @@ impl Drop for Accumulator {
     }
 }
 
-/// Fewer than 16 bytes, and zeros. They are read as two words that overlap: a copy of any length is
-/// a call, which costs more than a block.
+/// r and s.
+#[inline]
+fn halves(key: &[u8; 32]) -> [&[u8; 16]; 2] {
+    let (r, s) = key.split_first_chunk().expect("16 of 32 bytes");
+    [r, s.first_chunk().expect("the other 16")]
+}
+
+/// Fewer than 16 bytes, and zeros.
 #[inline]
 fn padded(bytes: &[u8]) -> [u8; 16] {
+    word(bytes).to_le_bytes()
+}
+
+/// Fewer than 16 bytes as a number. They are read as two or three words that overlap: a copy of any
+/// length is a call, which costs more than a block, and bytes that are stored are not there yet when a
+/// word of them is loaded.
+#[inline]
+fn word(bytes: &[u8]) -> u128 {
     let len = bytes.len();
-    let word = if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
+    if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let tail = u128::from(u64::from_le_bytes(*tail));
         u128::from(u64::from_le_bytes(*head)) | tail << (8 * (len - 8))
     } else if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        let tail = u128::from(u32::from_le_bytes(*tail));
-        u128::from(u32::from_le_bytes(*head)) | tail << (8 * (len - 4))
+        let tail = u64::from(u32::from_le_bytes(*tail)) << (8 * (len - 4));
+        (u64::from(u32::from_le_bytes(*head)) | tail).into()
+    } else if let (Some(head), Some(tail)) = (bytes.first(), bytes.last()) {
+        let byte = |byte: u8, at: usize| u32::from(byte) << (8 * at);
+        (u32::from(*head) | byte(bytes[len / 2], len / 2) | byte(*tail, len - 1)).into()
     } else {
-        bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
-    };
-    word.to_le_bytes()
+        0
+    }
 }
 
 /// Whether two tags are equal, in a time that does not depend on where they differ.
@@ -299,13 +318,17 @@ impl ZeroizeOnDrop for Poly1305 {}
 /// ```
 #[must_use]
 pub fn mac(key: &[u8; 32], msg: &[u8]) -> [u8; 16] {
-    let mut accumulator = Accumulator::new(Core::new(), key);
+    let [r, s] = halves(key);
     let (blocks, rest) = msg.as_chunks::<16>();
-    accumulator.blocks(blocks);
-    if !rest.is_empty() {
-        accumulator.state.last(rest);
+    if backend::is_short(blocks.len()) {
+        return section::scalar(Primitive::Poly1305, || scalar::mac(r, s, msg));
     }
-    accumulator.tag()
+    let mut state = scalar::State::new(r);
+    Core::new().once(&mut state, blocks);
+    if !rest.is_empty() {
+        state.last(rest);
+    }
+    state.tag(s)
 }
 
 #[cfg(all(test, target_pointer_width = "64"))]

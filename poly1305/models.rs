@@ -27,6 +27,8 @@ fn each(f: impl Fn(usize) -> u64) -> Lanes {
 impl<const L: usize> Isa for Plain<L> {
     type V = Lanes;
 
+    type Factor = Lanes;
+
     const LANES: usize = L;
 
     const ORDER: &'static [usize] = order(L);
@@ -42,6 +44,14 @@ impl<const L: usize> Isa for Plain<L> {
     fn load(self, blocks: &[[u8; 16]]) -> (Lanes, Lanes) {
         let block = |lane: usize| u128::from_le_bytes(blocks[..L][Self::ORDER[lane]]);
         (self.lanes(|lane| block(lane) as u64), self.lanes(|lane| (block(lane) >> 64) as u64))
+    }
+
+    fn factor(self, v: Lanes) -> Lanes {
+        v
+    }
+
+    fn vector(self, factor: Lanes) -> Lanes {
+        factor
     }
 
     fn add(self, a: Lanes, b: Lanes) -> Lanes {
@@ -124,6 +134,8 @@ impl UpTo {
 impl<const L: usize> Isa for Bounds<L> {
     type V = UpTo;
 
+    type Factor = UpTo;
+
     const LANES: usize = L;
 
     const ORDER: &'static [usize] = order(L);
@@ -142,6 +154,14 @@ impl<const L: usize> Isa for Bounds<L> {
         (UpTo(u64::MAX), UpTo(u64::MAX))
     }
 
+    fn factor(self, v: UpTo) -> UpTo {
+        v
+    }
+
+    fn vector(self, factor: UpTo) -> UpTo {
+        factor
+    }
+
     #[track_caller]
     fn add(self, a: UpTo, b: UpTo) -> UpTo {
         UpTo::of(a.0.checked_add(b.0))
@@ -155,6 +175,10 @@ impl<const L: usize> Isa for Bounds<L> {
     #[track_caller]
     fn or(self, a: UpTo, b: UpTo) -> UpTo {
         self.add(a, b)
+    }
+
+    fn pick(self, a: UpTo, b: UpTo, _: impl Fn(usize) -> bool) -> UpTo {
+        a.max(b)
     }
 
     /// A lane that loses bits is one that the next addition overflows, unless a mask comes first, as

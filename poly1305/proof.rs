@@ -6,11 +6,13 @@ use std::println;
 
 use super::batch::{self, Message};
 use super::isa::Isa;
-use super::lanes::{self, Power, Radix, step};
+use zeroize::Zeroizing;
+
+use super::lanes::{self, Power, Radix, multiply, step};
 use super::lanes26::Radix26;
 use super::lanes44::Radix44;
 use super::models::{Bounds, UpTo};
-use super::powers::Powers;
+use super::powers::{self, Powers};
 use super::scalar::State;
 
 /// An accumulator beyond what the scalar code leaves: all limbs full, and 7 at 2^128.
@@ -23,51 +25,64 @@ fn scalar_limbs<const N: usize>() -> [u64; N] {
     any_state().limbs()
 }
 
+/// Groups that reach every path, of a radix that shares a carry among eight.
+const SHARED_FROM_MOST: usize = 120;
+
 /// Runs every path of a radix, and returns what its carry leaves at most.
-fn prove<I: Isa<V = UpTo>, R: Radix<I, N>, const N: usize>(isa: I, carried: [u64; N]) {
+fn prove<I: Isa<V = UpTo, Factor = UpTo>, R: Radix<I, N>, const N: usize>(
+    isa: I,
+    carried: [u64; N],
+) {
     let carries = |limbs: [UpTo; N]| {
         for (i, (limb, most)) in limbs.iter().zip(carried).enumerate() {
             assert!(limb.0 <= most, "limb {i} is up to {:#x}, not {most:#x}", limb.0);
         }
     };
-    let scalar = scalar_limbs::<N>();
-    let either = core::array::from_fn(|i| carried[i].max(scalar[i]));
-
-    // Powers, from those of the scalar code: what is carried stays below the bound.
-    let mut none = None;
-    let computed = Powers::from_scalar::<I, R, N>(isa, &mut none, [scalar; 4]);
-    for known in [1, 2, 4] {
-        assert_eq!(computed.known, known);
-        for power in &computed.groups[..known] {
-            for i in 0..N {
-                assert!(power[i] <= either[i], "limb {i} of a power of {known}");
-            }
-        }
-        if known < 4 {
-            computed.double::<I, R, N>(isa);
-        }
+    // r as it is clamped, and a power that is carried: whatever two of them make is carried again.
+    let state = any_state();
+    let lanes = powers::of_lanes::<I, R, N>(isa, &state);
+    let key = state.key::<N>();
+    for (i, (lane, carried)) in lanes.iter().zip(carried).enumerate() {
+        assert!(lane.0 <= carried.max(key[i]), "limb {i} of a power is up to {:#x}", lane.0);
     }
-
-    // A step from a carried accumulator leaves a carried one, however many groups it takes.
+    let either = core::array::from_fn(|i| carried[i].max(key[i]));
     let power = Power::new::<I, R>(isa, either.map(UpTo));
-    let message = [[0xff; 16]; 32];
-    let h = carried.map(UpTo);
+    carries(multiply::<I, R, N>(isa, either.map(UpTo), &power));
+
+    // A step from a carried accumulator leaves a carried one, however many groups it takes; the first
+    // group has the scalar accumulator on top.
+    let power = Zeroizing::new(power.factors(isa));
+    let message = [[0xff; 16]; 64];
+    let scalar = scalar_limbs::<N>();
+    let first: [u64; N] = {
+        let high = UpTo(u64::MAX);
+        let block = R::split(isa, high, high, isa.splat(R::TOP));
+        core::array::from_fn(|i| block[i].0 + scalar[i])
+    };
+    let h = core::array::from_fn(|i| UpTo(carried[i].max(first[i])));
+    let [two_from, four_from, eight_from] = R::SHARED_FROM;
     carries(step::<I, R, N, 1>(isa, h, &mut &message[..], [&power; 1]));
-    if R::TWO_FROM < usize::MAX {
+    if two_from < usize::MAX {
         carries(step::<I, R, N, 2>(isa, h, &mut &message[..], [&power; 2]));
     }
-    if R::FOUR_FROM < usize::MAX {
+    if four_from < usize::MAX {
         carries(step::<I, R, N, 4>(isa, h, &mut &message[..], [&power; 4]));
     }
+    if eight_from < usize::MAX {
+        carries(step::<I, R, N, 8>(isa, h, &mut &message[..], [&power; 8]));
+    }
 
-    // The whole body: every number of groups, every first group, as many powers as there may be.
-    let message = [[0xff; 16]; 24 * 8];
-    let most_known = if R::FOUR_FROM < usize::MAX { 4 } else { 2 };
-    for known in [1, 2, 4].into_iter().filter(|known| *known <= most_known) {
-        for blocks in 1..=24 * I::LANES {
-            let mut powers = Some(Powers::filled(either, known));
-            lanes::blocks::<I, R, N>(isa, &mut any_state(), &mut powers, &message[..blocks]);
-        }
+    // The whole body: every number of groups, every first group, powers computed, kept and found.
+    let message = [[0xff; 16]; 120 * 8];
+    let most = 24.max(SHARED_FROM_MOST.min(eight_from.saturating_add(9)));
+    for blocks in 1..=most * I::LANES {
+        lanes::blocks::<I, R, N>(isa, &mut any_state(), None, &message[..blocks]);
+        let mut kept = None;
+        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
+        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
+        let known = blocks % 9;
+        let mut kept = Some(Powers::filled(either, known));
+        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
     }
 
     // The batch, where the accumulator has a block on top when it is multiplied.
@@ -88,8 +103,9 @@ fn no_lane_overflows() {
     prove::<_, Radix26, 5>(Bounds::<4>, [M26, SECOND, M26, M26, SECOND]);
     prove::<_, Radix26, 5>(Bounds::<8>, [M26, SECOND, M26, M26, SECOND]);
     const M44: u64 = (1 << 44) - 1;
-    prove::<_, Radix44, 3>(Bounds::<4>, [M44, M44 + (1 << 11), (1 << 42) - 1]);
-    prove::<_, Radix44, 3>(Bounds::<8>, [M44, M44 + (1 << 11), (1 << 42) - 1]);
+    let carried = [M44 + (1 << 18), M44 + (1 << 16), (1 << 42) + (1 << 14)];
+    prove::<_, Radix44, 3>(Bounds::<4>, carried);
+    prove::<_, Radix44, 3>(Bounds::<8>, carried);
 }
 
 /// What the proof would say of a carry that is left out.

@@ -14,7 +14,7 @@ use crate::poly1305::batch::{self, Message};
 use crate::poly1305::isa::{Isa, MOST_LANES};
 use crate::poly1305::lanes26::Radix26;
 use crate::poly1305::scalar::State;
-use crate::poly1305::{Powers, lanes};
+use crate::poly1305::{Keep, lanes};
 
 cpufeatures::new!(avx2, "avx2");
 
@@ -35,8 +35,8 @@ const MIN_BLOCKS: usize = 30;
 const MIN_BLOCKS_CACHED: usize = 11;
 
 #[target_feature(enable = "avx2")]
-fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
-    lanes::blocks::<_, Radix26, _>(Avx2(()), state, powers, blocks);
+fn blocks(state: &mut State, keep: Keep<'_>, blocks: &[[u8; 16]]) {
+    lanes::blocks::<_, Radix26, _>(Avx2(()), state, keep, blocks);
 }
 
 #[target_feature(enable = "avx2")]
@@ -58,6 +58,8 @@ macro_rules! avx2 {
 
 impl Isa for Avx2 {
     type V = __m256i;
+
+    type Factor = __m256i;
 
     const LANES: usize = 4;
 
@@ -113,6 +115,16 @@ impl Isa for Avx2 {
         };
         let (a, b) = (load(0), load(1));
         (avx2!(_mm256_unpacklo_epi64(a, b)), avx2!(_mm256_unpackhi_epi64(a, b)))
+    }
+
+    #[inline(always)]
+    fn factor(self, v: __m256i) -> __m256i {
+        v
+    }
+
+    #[inline(always)]
+    fn vector(self, factor: __m256i) -> __m256i {
+        factor
     }
 
     #[inline(always)]

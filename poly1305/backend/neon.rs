@@ -13,7 +13,7 @@ use crate::poly1305::batch::{self, Message};
 use crate::poly1305::isa::{Isa, MOST_LANES};
 use crate::poly1305::lanes26::Radix26;
 use crate::poly1305::scalar::State;
-use crate::poly1305::{Powers, lanes};
+use crate::poly1305::{Keep, lanes};
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "neon", level: 10, usable: || true },
@@ -31,8 +31,8 @@ const MIN_BLOCKS: usize = 72;
 /// 576 bytes, by the same model.
 const MIN_BLOCKS_CACHED: usize = 36;
 
-fn blocks(state: &mut State, powers: &mut Option<Powers>, blocks: &[[u8; 16]]) {
-    lanes::blocks::<_, Radix26, _>(Neon(()), state, powers, blocks);
+fn blocks(state: &mut State, keep: Keep<'_>, blocks: &[[u8; 16]]) {
+    lanes::blocks::<_, Radix26, _>(Neon(()), state, keep, blocks);
 }
 
 fn tags(messages: &[Message<'_>], tags: &mut [[u8; 16]]) {
@@ -84,6 +84,8 @@ fn halves(block: impl Fn(usize) -> uint64x2_t) -> (Pair, Pair) {
 impl Isa for Neon {
     type V = Pair;
 
+    type Factor = Pair;
+
     const LANES: usize = 4;
 
     const ORDER: &'static [usize] = &[0, 1, 2, 3];
@@ -114,6 +116,16 @@ impl Isa for Neon {
     fn load_last(self, blocks: &[[u8; 16]]) -> (Pair, Pair) {
         let [zero, _] = self.splat(0);
         halves(|i| (i + blocks.len()).checked_sub(4).map_or(zero, |i| load(&blocks[i])))
+    }
+
+    #[inline(always)]
+    fn factor(self, v: Pair) -> Pair {
+        v
+    }
+
+    #[inline(always)]
+    fn vector(self, factor: Pair) -> Pair {
+        factor
     }
 
     #[inline(always)]

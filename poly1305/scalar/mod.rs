@@ -10,12 +10,12 @@ pub(super) mod radix64;
 pub(super) mod radix26;
 
 #[cfg(target_pointer_width = "64")]
-pub(crate) use radix64::State;
+pub(crate) use radix64::{State, mac};
 
 #[cfg(not(target_pointer_width = "64"))]
-pub(crate) use radix26::State;
+pub(crate) use radix26::{State, mac};
 
-use super::padded;
+use super::word;
 
 /// The bits of r that the clamp keeps (RFC 8439, section 2.5.1).
 pub(super) const CLAMP: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
@@ -24,8 +24,7 @@ pub(super) const CLAMP: u128 = 0x0fff_fffc_0fff_fffc_0fff_fffc_0fff_ffff;
 const WHOLE: u64 = 1;
 
 /// A last block of fewer than 16 bytes: its 1 bit comes right after its bytes, so none is above.
-fn pad(last: &[u8]) -> [u8; 16] {
-    let mut block = padded(last);
-    block[last.len()] = 1;
-    block
+#[inline]
+fn pad(last: &[u8]) -> u128 {
+    word(last) | 1 << (8 * last.len())
 }

@@ -32,16 +32,18 @@ impl State {
     #[inline]
     pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
         for block in blocks {
-            self.h = step(self.h, self.r, block, WHOLE);
+            self.h = step(self.h, self.r, u128::from_le_bytes(*block), WHOLE);
         }
     }
 
     /// Takes in a last block of 1 to 15 bytes.
+    #[inline]
     pub(crate) fn last(&mut self, bytes: &[u8]) {
-        self.h = step(self.h, self.r, &pad(bytes), 0);
+        self.h = step(self.h, self.r, pad(bytes), 0);
     }
 
     /// The tag: h reduced in full, plus s, modulo 2^128.
+    #[inline]
     pub(crate) fn tag(&self, s: &[u8; 16]) -> [u8; 16] {
         // Limbs are added, never put side by side: a limb may still hold a carry.
         let mut low = 0u128;
@@ -60,6 +62,17 @@ impl State {
     }
 }
 
+/// The tag of a whole message.
+pub(crate) fn mac(r: &[u8; 16], s: &[u8; 16], message: &[u8]) -> [u8; 16] {
+    let mut state = State::new(r);
+    let (blocks, last) = message.as_chunks();
+    state.blocks(blocks);
+    if !last.is_empty() {
+        state.last(last);
+    }
+    state.tag(s)
+}
+
 impl Drop for State {
     fn drop(&mut self) {
         self.h.zeroize();
@@ -75,8 +88,8 @@ fn limbs(low: u128, top: u32) -> [u32; 5] {
 
 /// `(h + block + top * 2^128) * r`, reduced in part.
 #[inline(always)]
-fn step(mut h: [u32; 5], r: [u32; 5], block: &[u8; 16], top: u64) -> [u32; 5] {
-    for (limb, m) in h.iter_mut().zip(limbs(u128::from_le_bytes(*block), top as u32)) {
+fn step(mut h: [u32; 5], r: [u32; 5], block: u128, top: u64) -> [u32; 5] {
+    for (limb, m) in h.iter_mut().zip(limbs(block, top as u32)) {
         *limb += m;
     }
     let wide = |a: u32, b: u32| u64::from(a) * u64::from(b);

@@ -23,8 +23,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(r: &[u8; 16]) -> Self {
-        let r = u128::from_le_bytes(*r) & CLAMP;
-        Self { h: [0; 3], r: [r as u64, (r >> 64) as u64] }
+        Self { h: [0; 3], r: clamped(r) }
     }
 
     /// Any accumulator, also one that no message leads to.
@@ -38,29 +37,32 @@ impl State {
     /// Takes in whole blocks.
     #[inline]
     pub(crate) fn blocks(&mut self, blocks: &[[u8; 16]]) {
-        let mut h = self.h;
-        for block in blocks {
-            h = step(h, self.r, block, WHOLE);
-        }
-        self.h = h;
+        self.h = all(self.h, self.r, blocks);
     }
 
     /// Takes in a last block of 1 to 15 bytes.
+    #[inline]
     pub(crate) fn last(&mut self, bytes: &[u8]) {
-        self.h = step(self.h, self.r, &pad(bytes), 0);
+        self.h = step(self.h, self.r, pad(bytes), 0);
     }
 
     /// The tag: h reduced in full, plus s, modulo 2^128.
+    #[inline]
     pub(crate) fn tag(&self, s: &[u8; 16]) -> [u8; 16] {
-        let [h0, h1, h2] = self.h;
-        // h2 <= 4, so h < 2 p, and h >= p exactly where h + 5 reaches bit 130.
-        let low = u128::from(h1) << 64 | u128::from(h0);
-        let (reduced, carry) = low.overflowing_add(5);
-        let reaches = (h2 + u64::from(carry)) >> 2;
-        let mask = u128::from(reaches).wrapping_neg();
-        let h = low & !mask | reduced & mask;
-        h.wrapping_add(u128::from_le_bytes(*s)).to_le_bytes()
+        tag(self.h, s)
     }
+}
+
+/// The tag of a whole message, without a state in memory.
+#[inline]
+pub(crate) fn mac(r: &[u8; 16], s: &[u8; 16], message: &[u8]) -> [u8; 16] {
+    let r = clamped(r);
+    let (blocks, last) = message.as_chunks();
+    let mut h = all([0; 3], r, blocks);
+    if !last.is_empty() {
+        h = step(h, r, pad(last), 0);
+    }
+    tag(h, s)
 }
 
 /// The accumulator and the key in registers, for a body that has other things to do between blocks.
@@ -74,7 +76,7 @@ impl Running {
     /// Takes in a whole block.
     #[inline(always)]
     pub(crate) fn block(&mut self, block: &[u8; 16]) {
-        self.h = step(self.h, self.r, block, WHOLE);
+        self.h = step(self.h, self.r, u128::from_le_bytes(*block), WHOLE);
     }
 }
 
@@ -98,16 +100,10 @@ impl State {
         limbs(self.h)
     }
 
-    /// r, r^2, r^3, r^4.
+    /// r.
     #[inline(always)]
-    pub(crate) fn powers<const N: usize>(&self) -> [[u64; N]; 4] {
-        let mut power = [self.r[0], self.r[1], 0];
-        let mut powers = [limbs(power); 4];
-        for limbs_of_power in &mut powers[1..] {
-            power = step(power, self.r, &[0; 16], 0);
-            *limbs_of_power = limbs(power);
-        }
-        powers
+    pub(crate) fn key<const N: usize>(&self) -> [u64; N] {
+        limbs([self.r[0], self.r[1], 0])
     }
 
     /// Sets the accumulator from limbs that reach less than 2^18 times above their bits. They are
@@ -152,16 +148,53 @@ impl Drop for State {
     }
 }
 
+#[inline(always)]
+fn clamped(r: &[u8; 16]) -> [u64; 2] {
+    let r = u128::from_le_bytes(*r) & CLAMP;
+    [r as u64, (r >> 64) as u64]
+}
+
+/// h after whole blocks.
+#[inline(always)]
+fn all(h: [u64; 3], r: [u64; 2], blocks: &[[u8; 16]]) -> [u64; 3] {
+    let Some((first, rest)) = blocks.split_first() else { return h };
+    let mut h = add(h, u128::from_le_bytes(*first), WHOLE);
+    for block in rest {
+        h = multiply_add(h, r, u128::from_le_bytes(*block), WHOLE);
+    }
+    multiply_add(h, r, 0, 0)
+}
+
+/// h reduced in full, plus s, modulo 2^128.
+#[inline(always)]
+fn tag([h0, h1, h2]: [u64; 3], s: &[u8; 16]) -> [u8; 16] {
+    // h2 <= 4, so h < 2 p, and h >= p exactly where h + 5 reaches bit 130.
+    let low = u128::from(h1) << 64 | u128::from(h0);
+    let (reduced, carry) = low.overflowing_add(5);
+    let reaches = (h2 + u64::from(carry)) >> 2;
+    let mask = u128::from(reaches).wrapping_neg();
+    let h = low & !mask | reduced & mask;
+    h.wrapping_add(u128::from_le_bytes(*s)).to_le_bytes()
+}
+
 /// `(h + block + top * 2^128) * r`, reduced in part.
 #[inline(always)]
-fn step([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16], top: u64) -> [u64; 3] {
-    let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
+fn step(h: [u64; 3], r: [u64; 2], block: u128, top: u64) -> [u64; 3] {
+    multiply_add(add(h, block, top), r, 0, 0)
+}
 
-    let block = u128::from_le_bytes(*block);
-    let (h0, carry) = h0.overflowing_add(block as u64);
-    let (h1, carry_a) = h1.overflowing_add((block >> 64) as u64);
-    let (h1, carry_b) = h1.overflowing_add(u64::from(carry));
-    let h2 = h2 + u64::from(carry_a) + u64::from(carry_b) + top;
+/// `h + block + top * 2^128`.
+#[inline(always)]
+fn add([h0, h1, h2]: [u64; 3], block: u128, top: u64) -> [u64; 3] {
+    let (low, carry) = (u128::from(h1) << 64 | u128::from(h0)).overflowing_add(block);
+    [low as u64, (low >> 64) as u64, h2 + u64::from(carry) + top]
+}
+
+/// `h * r`, reduced in part, and the next block: it is added to what stays where it is, while what
+/// wraps is not there yet.
+#[inline(always)]
+fn multiply_add([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], next: u128, top: u64) -> [u64; 3] {
+    let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);
 
     let s1 = r1 + (r1 >> 2);
     let d0 = wide(h0, r0) + wide(h1, s1);
@@ -170,8 +203,6 @@ fn step([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], block: &[u8; 16], top: u64) 
 
     // What d2 has above its two low bits stands for multiples of 2^130: 5 times that is added at
     // the bottom.
-    let wrapped = (d2 >> 2) + (d2 & !3);
-    let (h0, carry) = (d0 as u64).overflowing_add(wrapped);
-    let (h1, carry) = (d1 as u64).overflowing_add(u64::from(carry));
-    [h0, h1, (d2 & 3) + u64::from(carry)]
+    let h = add([d0 as u64, d1 as u64, d2 & 3], next, top);
+    add(h, u128::from((d2 >> 2) + (d2 & !3)), 0)
 }
