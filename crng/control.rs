@@ -123,7 +123,7 @@ pub(super) mod local {
         dst: &mut [u8; N],
         _keys: bool,
     ) -> Result<(), Error> {
-        direct::fill(dst)
+        fill(dst)
     }
 
     pub(in super::super) fn word<const N: usize>() -> Option<[u8; N]> {
