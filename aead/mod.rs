@@ -46,6 +46,7 @@
 //!   opening reads the ciphertext twice. No memory that another process may write to.
 //!
 //! Keys, Poly1305 keys and the keystream that leaves the registers are wiped.
+#![doc = include_str!("DESIGN.md")]
 
 pub(crate) mod backend;
 mod batch;

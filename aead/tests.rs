@@ -101,7 +101,8 @@ fn open_refuses_every_flipped_bit_and_leaves_the_ciphertext() {
             refuses_flipped_bits(len, 1);
         }
         // The longest of each pass that keystream is made ahead in, and beyond; one bit in 61.
-        for len in [191, 192, 193, 447, 448, 449, 959, 960, 961, 1024, 4096, 4097] {
+        for len in [191, 192, 193, 447, 448, 449, 959, 960, 961, 1024, 1025, 1984, 1985, 4096, 4097]
+        {
             refuses_flipped_bits(len, 61);
         }
     }
