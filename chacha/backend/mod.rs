@@ -50,6 +50,7 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     /// The same for a CPU on which the scalar row is faster with a single block.
+    #[allow(dead_code, reason = "where there are no vectors the scalar row is the only one")]
     const fn with_scalar_singles(self) -> Self {
         Self { single_block_goes_scalar: true, ..self }
     }

@@ -23,14 +23,14 @@ use crate::cpu::Head;
 
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "neon", level: 10, usable: || true },
-    // By llvm-mca, 324 cycles scalar to 560 in vectors on Neoverse N1, 243 to 560 on Neoverse V1:
-    // the latency of an instruction counts alone, and general-purpose registers have one cycle.
     kernels: KERNELS,
     on_zen5: KERNELS.with_scalar_singles(),
 };
 
 const KERNELS: Kernels = Kernels {
     longest_pass: 8,
+    // By llvm-mca, 324 cycles scalar to 560 in vectors on Neoverse N1, 243 to 560 on Neoverse V1:
+    // the latency of an instruction counts alone, and general-purpose registers have one cycle.
     single_block_goes_scalar: true,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,

@@ -69,7 +69,7 @@ fn words(state: &State, number: u64) -> [u32; 16] {
 /// A word, in a register of its own: LLVM would gather four of them in a vector to save three
 /// instructions, which takes longer than it saves (64 bytes, Zen 5: 512 cycles, 332 with this).
 #[inline(always)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+#[cfg_attr(any(not(target_arch = "x86_64"), keyspring_no_asm), allow(unused_mut))]
 pub(in crate::chacha) fn alone(mut word: u32) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(keyspring_no_asm)))]
     // SAFETY: there is no instruction; the register goes in and comes out.
