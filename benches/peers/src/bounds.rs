@@ -26,6 +26,9 @@ pub fn bound(job: &str, header: &Header) -> Option<Bound> {
         "chacha" if has("avx512f") => (528.0, "zmm, Intel"),
         "chacha" if has("avx2") && amd => (680.0, "AVX2, Zen 2"),
         "chacha" if has("avx2") => (906.0, "AVX2, Skylake"),
+        "poly1305" if has("avx512ifma") && amd && get("cpu family") == "26" => {
+            (72.0, "IFMA, Zen 5")
+        }
         "poly1305" if has("avx512ifma") && !amd => (119.0, "IFMA, Intel"),
         "aead" if has("avx512ifma") && !amd => (647.0, "zmm and IFMA, Intel"),
         _ => return None,
