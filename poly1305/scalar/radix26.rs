@@ -115,3 +115,22 @@ fn step(mut h: [u32; 5], r: [u32; 5], block: u128, top: u64) -> [u32; 5] {
     h[1] += (low >> 26) as u32;
     h
 }
+
+#[cfg(test)]
+mod proof {
+    use super::*;
+
+    /// Nothing here subtracts, so no sum is larger than that of the largest numbers that can come in. The
+    /// tests are compiled with checks of overflow.
+    #[test]
+    fn sums_of_the_largest_limbs_fit() {
+        let r = State::new(&[0xff; 16]).r;
+        let mut h = [MASK; 5];
+        h[1] += 1 << 9;
+        // A carry of the second limb's largest size comes back: limb 0 takes 5 times one below 2^32.
+        let [_, second, ..] = step(h, r, u128::MAX, WHOLE);
+        assert!(second < (1 << 26) + (1 << 9), "{second:#x}");
+        let largest = (u64::from(MASK) + 5 * u64::from(u32::MAX)) >> 26;
+        assert!(u64::from(MASK) + largest < (1 << 26) + (1 << 9));
+    }
+}

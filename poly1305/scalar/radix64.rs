@@ -206,3 +206,23 @@ fn multiply_add([h0, h1, h2]: [u64; 3], [r0, r1]: [u64; 2], next: u128, top: u64
     let h = add([d0 as u64, d1 as u64, d2 & 3], next, top);
     add(h, u128::from((d2 >> 2) + (d2 & !3)), 0)
 }
+
+#[cfg(test)]
+mod proof {
+    use super::*;
+
+    /// Nothing here subtracts, so no sum is larger than that of the largest numbers that can come in. The
+    /// tests are compiled with checks of overflow.
+    #[test]
+    fn sums_of_the_largest_limbs_fit_and_come_back_within_bounds() {
+        let r = clamped(&[0xff; 16]);
+        // Between blocks the top limb is at most 4; a block adds its bit 128 and a carry.
+        for top in 0..=6 {
+            let [_, _, top] = multiply_add([u64::MAX, u64::MAX, top], r, u128::MAX, WHOLE);
+            assert!(top <= 6, "two low bits, a block and two carries: {top}");
+        }
+        // What d2 leaves is at most 3, and what is added to it two carries and bit 128.
+        assert_eq!(add([u64::MAX, u64::MAX, 3], u128::MAX, WHOLE), [u64::MAX - 1, u64::MAX, 5]);
+        assert_eq!(add([u64::MAX, u64::MAX, 5], u128::from(u64::MAX), 0)[2], 6);
+    }
+}
