@@ -8,8 +8,9 @@ use core::cell::Cell;
 use std::panic::catch_unwind;
 use std::sync::Once;
 
-use keyspring::cpu;
-use keyspring::section::{self, Hooks};
+use keyspring::chacha::ChaCha20;
+use keyspring::section::{self, CHACHA20_BYTES, Hooks, POLY1305_BYTES};
+use keyspring::{cpu, poly1305};
 
 use self::operations::{LENGTHS, operations};
 
@@ -148,6 +149,27 @@ fn where_vectors_may_not_be_used_no_section_begins() {
                 assert!((operation.run)(len) == expected, "{at}");
                 assert_eq!((SEEN.get().begun, SEEN.get().ended), (0, 0), "{at}");
             }
+        }
+    }
+}
+
+#[test]
+fn scalar_code_in_place_of_vectors_keeps_to_its_own_sections() {
+    const LEN: usize = 300_000;
+    for backend in cpu::backends() {
+        let _guard = cpu::force(backend).expect("a backend of this machine");
+        type Run = fn(&mut [u8]);
+        let runs: [(&str, usize, Run); 2] = [
+            ("chacha20", CHACHA20_BYTES, |bytes| {
+                ChaCha20::from_key(&[7; 32], &[9; 12]).apply_keystream(bytes);
+            }),
+            ("poly1305", POLY1305_BYTES, |bytes| _ = poly1305::mac(&[7; 32], bytes)),
+        ];
+        for (primitive, section, run) in runs {
+            start(Usable::Never);
+            run(&mut vec![0; LEN]);
+            let relaxed = SEEN.get().relaxed as usize;
+            assert!(relaxed >= LEN / section, "{backend}, {primitive}: {relaxed} sections");
         }
     }
 }
