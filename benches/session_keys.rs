@@ -1,5 +1,6 @@
 //! Keys from every generator; then the comparison of the mail "replace non-blocking pool with a
-//! Chacha20-based CRNG" (Xu, 2016): requests of 256 bytes, and of 16, scalar core against SIMD.
+//! Chacha20-based CRNG" (Xu, 2016): requests of 256 bytes, and of 16, scalar core against SIMD; then what a session key costs at best and
+//! at worst.
 
 mod series;
 
@@ -34,7 +35,13 @@ fn by_backend(criterion: &mut Criterion) {
     });
 }
 
+/// Set in a process that is started to tell how long its first key takes.
+const FIRST_KEY: &str = "SESSION_KEYS_FIRST";
+
 fn main() {
+    if std::env::var_os(FIRST_KEY).is_some() {
+        return println!("{}", ns_of(crng::session_key));
+    }
     benches();
     Criterion::default().configure_from_args().final_summary();
     println!("\nOperations in 10 s, ChaCha20 under one key (the mail's: a 4th-generation Core)");
@@ -47,6 +54,70 @@ fn main() {
         }
         println!();
     }
+    session_keys();
+}
+
+/// How long one call takes.
+fn ns_of<T>(call: impl FnOnce() -> T) -> u64 {
+    let start = Instant::now();
+    black_box(call());
+    start.elapsed().as_nanos() as u64
+}
+
+/// The fastest of many turns, in nanoseconds a call.
+fn fastest(calls: u64, mut call: impl FnMut()) -> f64 {
+    let turn = |_| ns_of(|| (0..calls).for_each(|_| call()));
+    (0..300).map(turn).min().expect("300 turns") as f64 / calls as f64
+}
+
+/// Session keys against our keystream, on two threads, and where they take longest.
+fn session_keys() {
+    let key = fastest(5000, || drop(black_box(crng::session_key())));
+    let mut bytes = vec![0; 1 << 16];
+    let mut keystream = |len: usize| {
+        let bytes = &mut bytes[..len];
+        fastest((1 << 20) / len as u64, || {
+            ChaCha20::from_key(black_box(&[7; 32]), &[1; 12]).write_keystream(black_box(bytes));
+        })
+    };
+    let (alone, bulk) = (keystream(256), keystream(1 << 16) / 256.0);
+    println!("\nSession key of 256 bytes, drawn and wiped: {key:.1} ns");
+    println!("{:.2} of 256 bytes of keystream in one call, {alone:.1} ns", key / alone);
+    println!("{:.2} of 256 bytes of keystream of 64 KiB, {bulk:.1} ns", key / bulk);
+
+    // Each turn on both threads at once; the other machine's guests are not ours to stop, so the best.
+    let mint = || ns_of(|| (0..200_000).for_each(|_| drop(black_box(crng::session_key())))) as f64;
+    let least = |turns: &mut dyn Iterator<Item = f64>| turns.fold(f64::MAX, f64::min);
+    let one = least(&mut (0..30).map(|_| mint()));
+    let two = least(&mut (0..30).map(|_| {
+        let started = std::sync::Barrier::new(2);
+        let timed = || {
+            started.wait();
+            mint()
+        };
+        std::thread::scope(|scope| {
+            let both = [scope.spawn(timed), scope.spawn(timed)];
+            both.map(|thread| thread.join().expect("it ends")).into_iter().fold(0.0, f64::max)
+        })
+    }));
+    println!("{:.2} times as many on two threads", 2.0 * one / two);
+
+    let mut calls: Vec<_> = (0..2_000_000).map(|_| ns_of(crng::session_key)).collect();
+    calls.sort_unstable();
+    let [half, most] = [calls.len() / 2, calls.len() / 1000 * 999].map(|i| calls[i]);
+    println!("one call, with the clock's: {half} ns at the median, {most} ns at 99.9 %");
+    let mut threads: Vec<_> = (0..300)
+        .map(|_| std::thread::spawn(|| ns_of(crng::session_key)).join().expect("it ends"))
+        .collect();
+    threads.sort_unstable();
+    println!("a thread's first: {} ns at the least, {} at the median", threads[0], threads[150]);
+    let this = std::env::current_exe().expect("this program");
+    let first = || std::process::Command::new(&this).env(FIRST_KEY, "1").output();
+    let told = |_| String::from_utf8(first().expect("a process").stdout).expect("a number");
+    let mut firsts: Vec<u64> =
+        (0..100).map(|i| told(i).trim().parse().expect("a number")).collect();
+    firsts.sort_unstable();
+    println!("a process's first: {} ns at the least, {} at the median", firsts[0], firsts[50]);
 }
 
 /// Encryptions in 10 seconds, reckoned from the fastest of many turns that the two cores take.

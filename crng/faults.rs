@@ -53,7 +53,10 @@ pub(super) struct Source;
 
 impl EntropySource for Source {
     fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
-        SOURCE.get()(dst)
+        let filled = SOURCE.get()(dst);
+        // Before the generator has them.
+        step();
+        filled
     }
 }
 

@@ -258,13 +258,16 @@ fn without_memory_each_call_asks_the_operating_system() {
 }
 
 #[test]
-fn without_lockable_memory_the_mode_is_the_same() {
-    in_a_process("without_lockable_memory_the_mode_is_the_same", || {
+fn without_lockable_memory_files_and_processes_the_mode_is_the_same() {
+    in_a_process("without_lockable_memory_files_and_processes_the_mode_is_the_same", || {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the limit is read.
-        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) }, 0);
+        for limit in [libc::RLIMIT_MEMLOCK, libc::RLIMIT_NOFILE, libc::RLIMIT_NPROC] {
+            // SAFETY: the limit is read.
+            assert_eq!(unsafe { libc::setrlimit(limit, &raw const none) }, 0);
+        }
         assert_ne!(crng::mode(), crng::Mode::Direct);
         assert_ne!(crng::u128(), crng::u128());
+        assert_eq!(crng::health().reseeds(), 1);
     });
 }
 
