@@ -70,7 +70,9 @@ fn every_length_is_sealed_as_defined_and_opens_again() {
     for backend in backends() {
         let _guard = cpu::force(&backend).unwrap();
         let cipher = ChaCha20Poly1305::from_key(&KEY);
-        for len in (0..=1100).chain([4032, 4095, 4096, 4097, 8192, 20_000]) {
+        for len in
+            (0..=1100).chain([4032, 4095, 4096, 4097, 8192, 32_703, 32_704, 32_705, 32_768, 70_000])
+        {
             let (message, aad) = (painted(len), painted(len % 293));
             let expected = definition(&KEY, &NONCE, &aad, &message);
             let case = format!("{backend} length {len}");

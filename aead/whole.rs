@@ -7,7 +7,7 @@ use super::framing;
 use crate::chacha::data::{Apart, Keystream, Message};
 use crate::chacha::{self, DOUBLE_ROUNDS, State, Stream};
 use crate::poly1305::{self, Accumulator, Poly1305, tags_are_equal};
-use crate::section::{AEAD_BYTES, POLY1305_BYTES};
+use crate::section::AEAD_BYTES;
 
 /// The backends that a key object has settled on.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +68,10 @@ impl Cores {
 /// makes the Poly1305 key.
 const SHORT: usize = 7 * 64;
 
-/// The bytes that are encrypted before they are authenticated: a section of Poly1305, which starts
-/// anew for each (Zen 5, cycles to seal 64 KiB: 29,990 by 4 KiB, 29,060 by 8, 28,900 by 16, and 29,020
-/// for the whole message at a time).
-const PIECE: usize = POLY1305_BYTES;
+/// The bytes that are encrypted before they are authenticated. They should still be in the L1 then, and
+/// each start of Poly1305's vector kernel costs something (Zen 5, cycles to seal 64 KiB: 27,800 by
+/// 8 KiB, 27,400 by 16, 27,100 by 32).
+const PIECE: usize = 1 << 15;
 
 /// A key and a nonce.
 pub(super) struct Whole {

@@ -80,8 +80,10 @@ mod lanes {
     ) {
         const { assert!(VECTORS <= 2) };
         let mut steps = messages.iter().map(Message::blocks).max().unwrap_or(0);
-        let ends: [_; MOST_MESSAGES] =
-            from_fn(|i| messages.get(i).map_or([[0; 16]; 3], Message::ends));
+        let mut ends = [[[0; 16]; 3]; MOST_MESSAGES];
+        for (ends, message) in ends.iter_mut().zip(messages) {
+            *ends = message.ends();
+        }
         let mut lanes: [_; MOST_MESSAGES] =
             from_fn(|i| Lane::new(messages.get(i), &ends[i], steps));
         let lanes = &mut lanes[..VECTORS * I::LANES];
@@ -178,11 +180,8 @@ mod lanes {
         /// What is left of each part over whole blocks, padded, and the last block.
         #[inline]
         fn ends(&self) -> [[u8; 16]; 3] {
-            let [a, b] = self.parts.map(|part| match part.as_chunks::<16>().1 {
-                [] => [0; 16],
-                rest => padded(rest),
-            });
-            [a, b, self.last]
+            let [a, b] = self.parts;
+            [padded(a.as_chunks::<16>().1), padded(b.as_chunks::<16>().1), self.last]
         }
     }
 
