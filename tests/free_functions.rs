@@ -5,6 +5,7 @@ use core::ops::ControlFlow;
 use std::collections::BTreeSet;
 
 use keyspring::crng::{self, SessionKey};
+use keyspring::section::CHACHA20_BYTES;
 
 /// A name, and a function that draws.
 type Draw = (&'static str, fn() -> [u8; 32]);
@@ -86,4 +87,18 @@ fn choices_stay_in_their_bounds_and_reach_them() {
     assert_ne!(shuffled, in_order);
     shuffled.sort_unstable();
     assert_eq!(shuffled, in_order);
+}
+
+/// Between two checkpoints lies a section, less the block that makes the next key.
+#[test]
+fn a_fill_with_checkpoints_goes_a_section_at_a_time() {
+    let mut bytes = vec![0; 100_000];
+    let mut places = vec![0];
+    let filled = crng::fill_with(&mut bytes, |done| {
+        places.push(done);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(filled, ControlFlow::Continue(()));
+    assert_eq!(places.len(), 1 + 100_000 / (CHACHA20_BYTES - 64));
+    assert!(places.windows(2).all(|two| two[1] - two[0] == CHACHA20_BYTES - 64), "{places:?}");
 }
