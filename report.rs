@@ -50,24 +50,49 @@ pub struct Report {
 
 impl Report {
     /// The tuning of the kernels.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// println!("tuned as {}", keyspring::cpu::report().tuning());
+    /// ```
     #[must_use]
     pub fn tuning(&self) -> &'static str {
         self.tuning.name()
     }
 
     /// The backend that ChaCha20 runs on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(keyspring::cpu::backends().any(|name| name == keyspring::cpu::report().chacha20()));
+    /// ```
     #[must_use]
     pub fn chacha20(&self) -> &'static str {
         self.chacha20.name()
     }
 
     /// The backend that Poly1305 runs on, from [its threshold](Self::poly1305_threshold) on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(keyspring::cpu::backends().any(|name| name == keyspring::cpu::report().poly1305()));
+    /// ```
     #[must_use]
     pub fn poly1305(&self) -> &'static str {
         self.poly1305.name()
     }
 
     /// The bytes from which on Poly1305 leaves the scalar path; `None` if it never does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let report = keyspring::cpu::report();
+    /// assert_eq!(report.poly1305_threshold().is_none(), report.poly1305() == "scalar");
+    /// ```
     #[must_use]
     pub fn poly1305_threshold(&self) -> Option<usize> {
         self.poly1305.threshold()
@@ -75,6 +100,15 @@ impl Report {
 
     /// The backend that seals long messages in one pass, but for their beginning and their end;
     /// `None` if ChaCha20 and Poly1305 go over them one after the other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// match keyspring::cpu::report().fused() {
+    ///     Some(backend) => println!("one pass, on {backend}"),
+    ///     None => println!("two passes"),
+    /// }
+    /// ```
     #[must_use]
     pub fn fused(&self) -> Option<&'static str> {
         self.fused.map(Fused::name)
@@ -191,6 +225,15 @@ mod forcing {
     }
 
     /// Puts back on drop what was in force before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let guard: keyspring::cpu::Guard = keyspring::cpu::force("scalar")?;
+    /// assert_eq!(keyspring::cpu::report().chacha20(), "scalar");
+    /// drop(guard);
+    /// # Ok::<(), keyspring::cpu::UnknownBackend>(())
+    /// ```
     #[derive(Debug)]
     #[must_use = "the backend is forced only as long as the guard lives"]
     pub struct Guard {
@@ -205,6 +248,12 @@ mod forcing {
     }
 
     /// This machine runs no backend of that name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(keyspring::cpu::force("abacus").is_err());
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct UnknownBackend(());
 
@@ -277,6 +326,13 @@ pub struct SelfTest {
 
 impl SelfTest {
     /// Whether the answer was right.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let failed = keyspring::cpu::self_test().filter(|test| !test.passed()).count();
+    /// assert_eq!(failed, 0);
+    /// ```
     #[must_use]
     pub fn passed(&self) -> bool {
         self.passed

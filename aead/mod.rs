@@ -570,6 +570,10 @@ impl XChaCha20Poly1305 {
     /// # Errors
     ///
     /// [`Error`] if the message is refused, or shorter than a nonce and a tag.
+    ///
+    /// # Examples
+    ///
+    /// See [`seal_with_random_nonce`](Self::seal_with_random_nonce).
     #[cfg(all(feature = "std", feature = "getrandom"))]
     pub fn open_with_nonce(&self, aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Error> {
         let (nonce, sealed) = sealed.split_first_chunk().ok_or(Error(()))?;

@@ -67,6 +67,10 @@ pub struct Sealing<'a>(Pass<'a, [u8; 16]>);
 impl Sealing<'_> {
     /// Seals one section more: at most [`AEAD_BYTES`] of AAD and message together. After the end it
     /// gives the tag again.
+    ///
+    /// # Examples
+    ///
+    /// See [`Sealing`].
     pub fn step(&mut self) -> Step<[u8; 16]> {
         let pass = &mut self.0;
         if pass.outcome.is_none() {
@@ -115,6 +119,10 @@ impl Opening<'_> {
     /// Authenticates one section more, at most [`POLY1305_BYTES`] of AAD and ciphertext together; or
     /// decrypts one, at most [`CHACHA20_BYTES`], once the tag was right. After the end it gives the
     /// verdict again.
+    ///
+    /// # Examples
+    ///
+    /// See [`Opening`].
     pub fn step(&mut self) -> Step<Result<(), Error>> {
         let pass = &mut self.pass;
         if pass.outcome.is_none() {

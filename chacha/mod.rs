@@ -282,6 +282,15 @@ macro_rules! cipher {
             pub const NONCE_LEN: usize = $nonce_len;
 
             /// Starts the keystream of a key and a nonce at byte 0.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("# use keyspring::chacha::", stringify!($name), ";")]
+            #[doc = concat!("let mut cipher = ", stringify!($name), "::from_key(&[7; 32], &[9; ", stringify!($nonce_len), "]);")]
+            /// assert_eq!(cipher.position(), 0);
+            /// cipher.apply_keystream(&mut [0; 100]);
+            /// ```
             #[must_use]
             #[inline]
             pub fn from_key(key: &[u8; 32], nonce: &[u8; $nonce_len]) -> Self {

@@ -68,12 +68,34 @@ impl Health {
     pub(super) const NEW: Self = Self { reseeds: 0, refills: 0, error: None };
 
     /// How often new entropy was drawn.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// rng.reseed()?;
+    /// println!("{} times", rng.health().reseeds());
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[must_use]
     pub fn reseeds(&self) -> u64 {
         self.reseeds
     }
 
     /// How often the buffer was filled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// rng.try_fill(&mut [0; 1000])?;
+    /// println!("{} times", rng.health().refills());
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[must_use]
     pub fn refills(&self) -> u64 {
         self.refills
@@ -81,12 +103,35 @@ impl Health {
 
     /// Whether the last attempt to draw new entropy failed: output goes on under the erased key of
     /// an earlier seed, and the source is asked again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// rng.reseed()?;
+    /// assert!(!rng.health().degraded());
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[must_use]
     pub fn degraded(&self) -> bool {
         self.error.is_some()
     }
 
     /// Why it failed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// let mut rng = keyspring::crng::Crng::new()?;
+    /// if let Some(error) = rng.health().last_error() {
+    ///     eprintln!("no new entropy: {error}");
+    /// }
+    /// # }
+    /// # Ok::<(), keyspring::crng::Error>(())
+    /// ```
     #[must_use]
     pub fn last_error(&self) -> Option<Error> {
         self.error

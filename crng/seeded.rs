@@ -81,31 +81,67 @@ impl SeededCrng {
     }
 
     /// The next byte.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.u8(), same.bytes::<1>()[0]);
+    /// ```
     pub fn u8(&mut self) -> u8 {
         u8::from_le_bytes(self.bytes())
     }
 
     /// The next 2 bytes, little endian.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.u16(), u16::from_le_bytes(same.bytes()));
+    /// ```
     pub fn u16(&mut self) -> u16 {
         u16::from_le_bytes(self.bytes())
     }
 
     /// The next 4 bytes, little endian.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.u32(), u32::from_le_bytes(same.bytes()));
+    /// ```
     pub fn u32(&mut self) -> u32 {
         u32::from_le_bytes(self.bytes())
     }
 
     /// The next 8 bytes, little endian.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.u64(), u64::from_le_bytes(same.bytes()));
+    /// ```
     pub fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.bytes())
     }
 
     /// The next 16 bytes, little endian.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.u128(), u128::from_le_bytes(same.bytes()));
+    /// ```
     pub fn u128(&mut self) -> u128 {
         u128::from_le_bytes(self.bytes())
     }
 
     /// The lowest bit of the next byte.
+    ///
+    /// ```
+    /// # use keyspring::crng::SeededCrng;
+    /// let (mut rng, mut same) = (SeededCrng::from_seed([1; 32]), SeededCrng::from_seed([1; 32]));
+    /// assert_eq!(rng.bool(), same.u8() % 2 == 1);
+    /// ```
     pub fn bool(&mut self) -> bool {
         self.u8() & 1 == 1
     }

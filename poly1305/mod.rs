@@ -212,6 +212,19 @@ impl Poly1305 {
     pub const TAG_LEN: usize = 16;
 
     /// Starts a message under a one-time key: r, which is clamped here, and s.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "getrandom")] {
+    /// use keyspring::crng;
+    /// use keyspring::poly1305::Poly1305;
+    ///
+    /// let key = crng::key::<32>(); // fresh: it is for one message
+    /// let mut poly = Poly1305::from_key(key.as_bytes());
+    /// poly.update(b"attack at dawn");
+    /// # }
+    /// ```
     #[must_use]
     pub fn from_key(key: &[u8; 32]) -> Self {
         Self::over(Accumulator::new(Core::new(), key))
@@ -256,6 +269,16 @@ impl Poly1305 {
     }
 
     /// Gives the tag of the whole message.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use keyspring::poly1305::Poly1305;
+    ///
+    /// let mut poly = Poly1305::from_key(&[7; 32]);
+    /// poly.update(b"attack at dawn");
+    /// let tag: [u8; 16] = poly.finalize();
+    /// ```
     #[must_use]
     pub fn finalize(mut self) -> [u8; 16] {
         if self.held > 0 {

@@ -62,18 +62,44 @@ pub use self::stats::{Stats, reset_stats, stats, ticks};
 use crate::cpu::{self, Head, Row, Usable};
 
 /// The cycles that no section takes longer than: 40 microseconds on a core of 1 GHz.
+///
+/// # Examples
+///
+/// ```
+/// // What a kernel must reckon with on a core of 100 MHz.
+/// assert_eq!(keyspring::section::MAX_CYCLES / 100, 400); // microseconds
+/// ```
 pub const MAX_CYCLES: u64 = 40_000;
 
 /// The bytes of ChaCha20 in one section of scalar code, at 7.8 cycles a byte on Zen 3 in 32,000
 /// cycles, or of 128-bit vectors.
+///
+/// # Examples
+///
+/// ```
+/// assert!(keyspring::section::CHACHA20_BYTES.is_multiple_of(64)); // whole blocks
+/// ```
 pub const CHACHA20_BYTES: usize = 4096;
 
 /// The bytes of Poly1305 in one section of scalar code, at 1.1 cycles a byte on Zen 3 in 9,000
 /// cycles, or of 128-bit vectors. It leaves room for radix 2^26, which is several times slower.
+///
+/// # Examples
+///
+/// ```
+/// assert!(keyspring::section::POLY1305_BYTES.is_multiple_of(16)); // whole blocks
+/// ```
 pub const POLY1305_BYTES: usize = 8192;
 
 /// The bytes of a message in one section of the AEAD, which both primitives go over: scalar, at 8.9
 /// cycles a byte on Zen 3, in 36,000 cycles. [`Sealing`](crate::aead::Sealing) steps so far.
+///
+/// # Examples
+///
+/// ```
+/// let steps = (1_usize << 30).div_ceil(keyspring::section::AEAD_BYTES); // to seal 1 GiB
+/// assert_eq!(steps, 262_144);
+/// ```
 pub const AEAD_BYTES: usize = 4096;
 
 /// What a section computes.

@@ -97,6 +97,13 @@ pub struct Stats {
 
 impl Stats {
     /// The mean time of a section.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let all = keyspring::section::stats();
+    /// let slowest = all.max_by_key(|stats| stats.average());
+    /// ```
     #[must_use]
     pub fn average(&self) -> u64 {
         self.total.checked_div(self.count).unwrap_or(0)

@@ -31,7 +31,18 @@ pub(super) const MOST_REFUSED: u64 = 1 << 36;
 ///
 /// # Examples
 ///
-/// See [`Sealer`](super::Sealer).
+/// ```
+/// use keyspring::aead::{NonceSequence, Opener, Sealer};
+///
+/// let (key, sequence) = ([7; 32], NonceSequence::CounterLittleEndian);
+/// let (mut sealer, mut opener) = (Sealer::new(&key, sequence), Opener::new(&key, sequence));
+/// let (mut lost, mut message) = (*b"first", *b"second");
+/// sealer.seal_next(b"", &mut lost)?;
+/// let (number, tag) = sealer.seal_next(b"", &mut message)?;
+/// opener.open(number, b"", &mut message, &tag)?;
+/// assert_eq!(&message, b"second");
+/// # Ok::<(), keyspring::aead::Error>(())
+/// ```
 pub struct Opener {
     pub(super) numbered: Numbered,
     /// After the highest number that was genuine.
