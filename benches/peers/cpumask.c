@@ -1,20 +1,29 @@
 /*
- * Hides CPU features from a whole process, peers included, at full speed: a library for LD_PRELOAD.
+ * Hides CPU features from a whole process, peers included, at full speed: a library for LD_PRELOAD,
+ * which the script `mask` builds and loads.
  *
- * It asks the kernel to fault on CPUID (arch_prctl, Linux on x86-64, where /proc/cpuinfo shows
- * cpuid_fault), runs the instruction in the handler, and clears the bits of all features above
- * CPUMASK, which is one of the levels below. Where faulting is missing the process ends with 99.
+ * It makes every CPUID fault, runs the instruction in the handler, and clears the bits of all features
+ * above CPUMASK, which is one of the levels below. There are two ways to the fault:
  *
- *     gcc -O2 -shared -fPIC -Wl,-z,initfirst -o cpumask.so cpumask.c
- *     CPUMASK=avx2 LD_PRELOAD=./cpumask.so PROGRAM
+ * 1. Where /proc/cpuinfo shows cpuid_fault, the kernel arranges it (arch_prctl).
+ * 2. Elsewhere, as in most virtual machines and on most AMD CPUs, each CPUID in memory becomes INT 0xa2,
+ *    as long as it, which faults because no program may call that gate. Which bytes are CPUIDs only a
+ *    disassembler can tell, so `mask` lists them in the file CPUMASK_SITES: an address as in the object
+ *    file, and the path of the library, or nothing for the program itself.
  *
- * initfirst puts it before the constructors of other libraries: OpenSSL asks CPUID in its own.
+ * The dynamic loader and libc have asked before, so their string functions stay those of the real CPU.
+ * XCR0 and leaf 0Dh stay real too, as they are where a hypervisor hides an extension.
+ *
+ * Link with -z initfirst: it puts this before the constructors of other libraries, and OpenSSL asks
+ * CPUID in its own.
  */
 #define _GNU_SOURCE
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -56,6 +65,8 @@ static const struct feature {
 
 static int visible;
 
+static const unsigned char cpuid[2] = {0x0f, 0xa2}, instead[2] = {0xcd, 0xa2};
+
 /* Switches CPUID on or off for this thread. Not through libc, which is not ready this early. */
 static long set_cpuid(unsigned long on)
 {
@@ -71,13 +82,13 @@ static long set_cpuid(unsigned long on)
 /* Stands in for a CPUID that faulted; any other fault happens again, and ends the process. */
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
-    static const unsigned char cpuid[2] = {0x0f, 0xa2};
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     unsigned leaf = (unsigned)registers[REG_RAX], subleaf = (unsigned)registers[REG_RCX];
     unsigned out[4] = {leaf, 0, subleaf, 0};
     (void)info;
 
-    if (memcmp((const void *)registers[REG_RIP], cpuid, sizeof cpuid) != 0) {
+    const void *at = (const void *)registers[REG_RIP];
+    if (memcmp(at, cpuid, sizeof cpuid) != 0 && memcmp(at, instead, sizeof instead) != 0) {
         signal(signal_number, SIG_DFL);
         return;
     }
@@ -97,30 +108,70 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
     registers[REG_RIP] += sizeof cpuid;
 }
 
+static void give_up(const char *what)
+{
+    dprintf(STDERR_FILENO, "cpumask: %s\n", what);
+    _exit(99);
+}
+
+/* Puts `instead` in the place of one CPUID. */
+static void patch(unsigned char *site)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)site & -page;
+    size_t length = (uintptr_t)site + sizeof cpuid - start;
+
+    if (memcmp(site, cpuid, sizeof cpuid) != 0)
+        give_up("no CPUID where the list says one is");
+    if (mprotect((void *)start, length, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        give_up("code cannot be written to");
+    memcpy(site, instead, sizeof instead);
+    mprotect((void *)start, length, PROT_READ | PROT_EXEC);
+}
+
+/* Replaces each CPUID of one loaded object that the list names. */
+static int patch_object(struct dl_phdr_info *object, size_t size, void *sites)
+{
+    char line[4096], *path;
+    (void)size;
+
+    rewind(sites);
+    while (fgets(line, sizeof line, sites) != NULL) {
+        uintptr_t address = strtoul(line, &path, 16);
+        path[strcspn(path, "\n")] = '\0';
+        if (strcmp(path + 1, object->dlpi_name) == 0)
+            patch((unsigned char *)object->dlpi_addr + address);
+    }
+    return 0;
+}
+
 /* libc hands the environment to constructors; getenv may not work yet. */
 __attribute__((constructor)) static void start(int count, char **arguments, char **environment)
 {
-    const char *wanted = NULL;
+    const char *wanted = NULL, *list = NULL;
     (void)count;
     (void)arguments;
 
-    for (; *environment != NULL; environment++)
+    for (; *environment != NULL; environment++) {
         if (strncmp(*environment, "CPUMASK=", 8) == 0)
             wanted = *environment + 8;
+        if (strncmp(*environment, "CPUMASK_SITES=", 14) == 0)
+            list = *environment + 14;
+    }
     if (wanted == NULL)
         return;
     for (visible = 0; visible < LEVELS; visible++)
         if (strcmp(wanted, level_names[visible]) == 0)
             break;
-    if (visible == LEVELS) {
-        dprintf(STDERR_FILENO, "cpumask: no such level: %s\n", wanted);
-        _exit(99);
-    }
+    if (visible == LEVELS)
+        give_up("no such level");
 
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigaction(SIGSEGV, &action, NULL);
     if (set_cpuid(0) != 0) {
-        dprintf(STDERR_FILENO, "cpumask: this machine cannot fault on CPUID: nothing is hidden\n");
-        _exit(99);
+        FILE *sites = list == NULL ? NULL : fopen(list, "r");
+        if (sites == NULL)
+            give_up("this machine cannot fault on CPUID, and there is no list of them");
+        dl_iterate_phdr(patch_object, sites);
+        fclose(sites);
     }
 }
