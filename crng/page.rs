@@ -65,13 +65,13 @@ macro_rules! fields {
         #[inline(always)]
         pub(super) fn $get(self) -> $type {
             // SAFETY: the pointer is that of a slot of a slab, which is never unmapped.
-            unsafe { (&raw const (*self.0.as_ptr()).$field).read_volatile() }
+            unsafe { ptr::read_volatile(&raw const (*self.0.as_ptr()).$field) }
         }
 
         #[inline(always)]
         pub(super) fn $set(self, value: $type) {
             // SAFETY: as above, and the page is the caller's alone.
-            unsafe { (&raw mut (*self.0.as_ptr()).$field).write_volatile(value) }
+            unsafe { ptr::write_volatile(&raw mut (*self.0.as_ptr()).$field, value) }
         }
     )*};
 }

@@ -1,0 +1,173 @@
+//! Pages, seeds and what is mixed into them.
+
+use std::prelude::rust_2024::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use world::{keys, mapped, mapping_of};
+
+use super::page::{Page, Slot, start_anew};
+use super::paged::{EPOCH, Memory, reseed_all};
+use super::seed::{add_to_pool, extract, pool};
+use super::{EntropySource, Error, thread};
+use crate::models::at_once;
+
+fn take() -> Slot {
+    Slot::take().expect("there is memory")
+}
+
+/// Two mappings: pages, and what is known of them.
+const ONE_SLAB: usize = 2;
+
+/// Two threads that take pages, use them and give them back don't use one at once, and find it wiped.
+pub(crate) fn slots() {
+    let turn = || {
+        let slot = take();
+        assert_eq!(slot.page.stamp(), 0);
+        slot.page.set_stamp(7);
+        slot.page.set_key(&[7; 32]);
+        slot.release();
+    };
+    at_once(turn, turn);
+    assert_eq!(mapped(), ONE_SLAB);
+    turn();
+    assert_eq!(mapped(), ONE_SLAB);
+}
+
+/// Pages in use are different ones, and of one slab.
+pub(crate) fn slots_held() {
+    let (a, b) = at_once(take, take);
+    assert!(a.page != b.page);
+    assert_eq!(mapped(), ONE_SLAB);
+}
+
+/// A page that counts as taken since a restore is of a slab from after it.
+pub(crate) fn restore() {
+    let before = take();
+    let (slot, ()) = at_once(take, start_anew);
+    let slab = |slot: Slot| mapping_of(place(slot.page));
+    assert!(!slot.is_current() || slab(slot) != slab(before));
+}
+
+fn place(page: Page) -> usize {
+    let mut at = 0;
+    page.put_stream(1, |out| at = out.as_ptr().addr());
+    at
+}
+
+/// Entropy of which each draw is another.
+struct Counted<F>(u64, F);
+
+impl<F: FnMut()> EntropySource for Counted<F> {
+    fn fill(&mut self, dst: &mut [u8]) -> Result<(), Error> {
+        self.0 += 1;
+        self.1();
+        dst.fill(0);
+        dst[..8].copy_from_slice(&self.0.to_le_bytes());
+        Ok(())
+    }
+}
+
+/// Draws, and tells the epoch of the seed.
+fn draw(memory: &mut Memory, source: &mut impl EntropySource) -> u64 {
+    let filled = memory.fill(source, b"label", &mut [0; 16]);
+    assert_eq!(filled, Some(Ok(())));
+    memory.page().expect("there is memory").epoch()
+}
+
+/// Entropy that was drawn before all seeds were voided is under none that is good.
+pub(crate) fn epoch() {
+    static DRAWN: AtomicBool = AtomicBool::new(false);
+    let (mut seeded, drawn_before) = at_once(
+        || {
+            let mut memory = Memory::new();
+            let mut source = Counted(0, || DRAWN.store(true, Ordering::SeqCst));
+            let epoch = draw(&mut memory, &mut source);
+            (memory, epoch, source.0)
+        },
+        || {
+            let drawn = DRAWN.load(Ordering::SeqCst);
+            reseed_all();
+            drawn
+        },
+    );
+    let (memory, epoch, draws) = &mut seeded;
+    let now = EPOCH.0.load(Ordering::Relaxed);
+    assert!(!drawn_before || *draws > 1 || *epoch != now);
+    // The next draw is under the new epoch, and asks for entropy only if the last was not.
+    let mut source = Counted(1, || {});
+    assert_eq!(draw(memory, &mut source), now);
+    assert_eq!(source.0 > 1, *epoch != now);
+}
+
+/// Who seeds under a new epoch has all in its pool that was added before the epoch began.
+pub(crate) fn pool_and_epoch() {
+    let before = pool();
+    let ((epoch, seen), ()) = at_once(
+        move || {
+            let mut seen = [0; 32];
+            let mut source = Counted(0, || seen = pool());
+            let epoch = draw(&mut Memory::new(), &mut source);
+            (epoch, seen)
+        },
+        || {
+            add_to_pool(b"x");
+            reseed_all();
+        },
+    );
+    let words = |bytes: [u8; 32]| bytes.as_chunks::<8>().0.to_vec();
+    let added = words(seen).iter().zip(words(before)).all(|(seen, before)| *seen != before);
+    assert!(epoch == 1 || added);
+}
+
+/// What two threads add at once is all there, and does not cancel out where it is the same.
+pub(crate) fn pool_of_two() {
+    let before = pool();
+    at_once(|| add_to_pool(b"x"), || add_to_pool(b"x"));
+    // The first is what the CPU gives.
+    assert_eq!(difference(before, pool()), difference(nth(1), nth(2)));
+}
+
+/// The CPU's numbers are added once.
+pub(crate) fn hardware() {
+    at_once(pool, pool);
+    let before = pool();
+    add_to_pool(b"x");
+    assert_eq!(difference(before, pool()), nth(1));
+}
+
+/// What the addition of that number mixes in.
+fn nth(number: u64) -> [u8; 32] {
+    extract(&[0; 32], &[&number.to_le_bytes(), b"x"])
+}
+
+fn difference(a: [u8; 32], b: [u8; 32]) -> [u8; 32] {
+    core::array::from_fn(|i| a[i] ^ b[i])
+}
+
+/// No two pages have one stamp.
+pub(crate) fn stamps_of_pages() {
+    let stamp = || {
+        let mut memory = Memory::new();
+        draw(&mut memory, &mut Counted(0, || {}));
+        let stamp = memory.page().expect("there is memory").stamp();
+        (memory, stamp)
+    };
+    let (a, b) = at_once(stamp, stamp);
+    assert_ne!(a.1, b.1);
+}
+
+/// Threads that draw, end and are followed by another: different bytes, one slab, one key for their ends.
+pub(crate) fn threads() {
+    let draw = || {
+        let mut bytes = [0; 16];
+        assert_eq!(thread::fill(&mut bytes), Ok(()));
+        bytes
+    };
+    let (a, b) = at_once(draw, draw);
+    let c = draw();
+    assert!(a != b && b != c && c != a);
+    assert_eq!((mapped(), keys()), (ONE_SLAB, 1));
+    // The threads have given their pages back: they are the next that are taken.
+    let pages = [take().page, take().page];
+    assert!(pages.iter().all(|page| page.stamp() == 0));
+}

@@ -1,0 +1,126 @@
+//! `libc`, as far as the library calls it: a kernel with memory that a fork wipes, and threads' ends.
+
+pub use libc::{
+    _SC_PAGESIZE, CLOCK_MONOTONIC_COARSE, MADV_DONTDUMP, MADV_KEEPONFORK, MADV_WIPEONFORK,
+    MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, c_int, c_void, off_t,
+    pthread_key_t, timespec,
+};
+
+use crate::run::{Key, PAGE, run};
+
+/// As [`libc::mmap`]; the thread that maps has written it all.
+///
+/// # Safety
+///
+/// As there.
+pub unsafe fn mmap(
+    at: *mut c_void,
+    len: usize,
+    access: c_int,
+    _flags: c_int,
+    file: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    // SAFETY: the caller's; the flags are those that every kernel knows.
+    let place = unsafe { libc::mmap(at, len, access, MAP_PRIVATE | MAP_ANONYMOUS, file, offset) };
+    assert_ne!(place, MAP_FAILED);
+    run(|run| run.map(place.addr(), len)).with_mut(|_| ());
+    place
+}
+
+/// As [`libc::munmap`]: nobody else may use the memory any more.
+///
+/// # Safety
+///
+/// As there.
+pub unsafe fn munmap(place: *mut c_void, _len: usize) -> c_int {
+    run(|run| run.unmap(place.addr())).with_mut(|_| ());
+    0
+}
+
+/// The advice of a kernel with memory that a fork wipes.
+///
+/// # Safety
+///
+/// None: it does nothing.
+pub unsafe fn madvise(_place: *mut c_void, _len: usize, advice: c_int) -> c_int {
+    if [MADV_WIPEONFORK, MADV_DONTDUMP].contains(&advice) { 0 } else { -1 }
+}
+
+/// How many mappings there are.
+pub fn mapped() -> usize {
+    run(|run| run.mappings.iter().filter(|mapping| mapping.mapped).count())
+}
+
+/// The number of the mapping that an address lies in, from 0.
+pub fn mapping_of(at: usize) -> Option<usize> {
+    run(|run| run.mappings.iter().position(|mapping| mapping.place().contains(&at)))
+}
+
+/// What a fork leaves of the atomics in mapped memory: zeros. To be called where there is one thread, as
+/// there is in a child.
+pub fn wipe_as_a_fork_does() {
+    let atomics = run(|run| run.atomics_in_mappings());
+    atomics.iter().for_each(|atomic| atomic.store(0, loom::sync::atomic::Ordering::SeqCst));
+}
+
+/// # Safety
+///
+/// As [`libc::sysconf`].
+pub unsafe fn sysconf(_name: c_int) -> std::ffi::c_long {
+    PAGE as _
+}
+
+/// A clock that stands still, or the runs of a model would differ.
+///
+/// # Safety
+///
+/// As [`libc::clock_gettime`].
+pub unsafe fn clock_gettime(_clock: c_int, time: *mut timespec) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { time.write(timespec { tv_sec: 100, tv_nsec: 0 }) };
+    0
+}
+
+/// # Safety
+///
+/// As [`libc::pthread_key_create`].
+pub unsafe fn pthread_key_create(
+    key: *mut pthread_key_t,
+    destructor: Option<unsafe extern "C" fn(*mut c_void)>,
+) -> c_int {
+    let number = run(|run| {
+        let destructor = destructor.expect("the library gives one");
+        run.keys.push(Key { destructor, deleted: false, values: Default::default() });
+        run.keys.len() - 1
+    });
+    // SAFETY: the caller's.
+    unsafe { key.write(number as pthread_key_t) };
+    0
+}
+
+/// # Safety
+///
+/// As [`libc::pthread_key_delete`].
+pub unsafe fn pthread_key_delete(key: pthread_key_t) -> c_int {
+    run(|run| run.keys[key as usize].deleted = true);
+    0
+}
+
+/// # Safety
+///
+/// As [`libc::pthread_setspecific`].
+pub unsafe fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
+    let thread = loom::thread::current().id();
+    run(|run| {
+        let key = &mut run.keys[key as usize];
+        assert!(!key.deleted, "a key that was deleted");
+        key.values.insert(thread, value.addr());
+    });
+    0
+}
+
+/// How many keys there are.
+pub fn keys() -> usize {
+    run(|run| run.keys.iter().filter(|key| !key.deleted).count())
+}
