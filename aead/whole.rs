@@ -25,31 +25,31 @@ impl Cores {
         Self { chacha, poly1305: poly1305::Core::new(), fused: Fused::beside(chacha) }
     }
 
-    /// Encrypts a message with keystream that is there already, block 0 first, and gives its tag.
+    /// Encrypts a message with block 0 and keystream that are there already, and gives its tag.
     pub(super) fn seal_with<M: Message>(
         self,
-        blocks: &[[u8; 64]],
+        block: &[u8; 64],
+        keystream: &[u8],
         aad: &[u8],
         mut message: M,
     ) -> [u8; 16] {
-        let (key, keystream) = split_key(blocks);
-        message.put(&keystream[..message.len()]);
-        self.tag(key, aad, message.output())
+        message.put(keystream);
+        self.tag(key(block), aad, message.output())
     }
 
-    /// Checks the tag of a ciphertext, and only then decrypts it, with keystream that is there
-    /// already, block 0 first. Returns whether the tag was right.
+    /// Checks the tag of a ciphertext, and only then decrypts it, with block 0 and keystream that are
+    /// there already. Returns whether the tag was right.
     pub(super) fn open_with<M: Message>(
         self,
-        blocks: &[[u8; 64]],
+        block: &[u8; 64],
+        keystream: &[u8],
         aad: &[u8],
         mut message: M,
         tag: &[u8; 16],
     ) -> bool {
-        let (key, keystream) = split_key(blocks);
-        let right = tags_are_equal(&self.tag(key, aad, message.input()), tag);
+        let right = tags_are_equal(&self.tag(key(block), aad, message.input()), tag);
         if right {
-            message.put(&keystream[..message.len()]);
+            message.put(keystream);
         }
         right
     }
@@ -134,43 +134,38 @@ impl Whole {
     pub(super) fn open<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
         // Short messages: the keystream comes out of the same pass as block 0, and waits. Room for
         // no more than is needed, since all of it is made, and wiped, for each message.
-        match message.len().div_ceil(64) {
-            0..4 => self.open_in_one_pass::<4, M>(aad, message, tag),
-            4..8 => self.open_in_one_pass::<8, M>(aad, message, tag),
-            8..16 if self.cores.chacha.longest_pass() >= 16 => {
-                self.open_in_one_pass::<16, M>(aad, message, tag)
-            }
-            // A pass, and block 0 alone costs less than the other half of a longer one.
-            16 => self.open_long(aad, message, tag),
-            17..32 if self.cores.chacha.longest_pass() >= 32 => {
-                self.open_in_one_pass::<32, M>(aad, message, tag)
-            }
+        let pass = self.cores.chacha.longest_pass();
+        match 1 + message.len().div_ceil(64) {
+            2..=5 => self.open_in_one_pass::<4, M>(aad, message, tag),
+            6..=9 => self.open_in_one_pass::<8, M>(aad, message, tag),
+            10..=17 if pass >= 16 => self.open_in_one_pass::<16, M>(aad, message, tag),
+            18..=33 if pass >= 32 => self.open_in_one_pass::<32, M>(aad, message, tag),
             _ => self.open_long(aad, message, tag),
         }
     }
 
-    /// A message that is shorter than `BLOCKS` blocks by one, that of the Poly1305 key.
+    /// A message of at most `BLOCKS` blocks.
     fn open_in_one_pass<const BLOCKS: usize, M: Message>(
         &self,
         aad: &[u8],
         message: M,
         tag: &[u8; 16],
     ) -> bool {
-        let mut blocks = [[0; 64]; BLOCKS];
-        let (block, keystream) = blocks.split_first_mut().expect("block 0");
-        let keystream = Keystream(&mut keystream.as_flattened_mut()[..message.len()]);
-        self.cores.chacha.run(&self.state, 0, Some(block), keystream);
-        let right = self.cores.open_with(&blocks, aad, message, tag);
+        let (mut block, mut blocks) = ([0; 64], [[0; 64]; BLOCKS]);
+        let keystream = &mut blocks.as_flattened_mut()[..message.len()];
+        self.cores.chacha.run(&self.state, 0, Some(&mut block), Keystream(keystream));
+        let right = self.cores.open_with(&block, keystream, aad, message, tag);
+        block.as_mut_slice().zeroize();
         blocks.as_flattened_mut().zeroize();
         right
     }
 
     fn open_long<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
         let chacha = self.cores.chacha;
-        let mut block = [[0; 64]];
-        chacha.run(&self.state, 0, Some(&mut block[0]), Keystream(&mut []));
-        let right = tags_are_equal(&self.cores.tag(split_key(&block).0, aad, message.input()), tag);
-        block.as_flattened_mut().zeroize();
+        let mut block = [0; 64];
+        chacha.run(&self.state, 0, Some(&mut block), Keystream(&mut []));
+        let right = tags_are_equal(&self.cores.tag(key(&block), aad, message.input()), tag);
+        block.as_mut_slice().zeroize();
         if right {
             chacha.run(&self.state, 1, None, message);
         }
@@ -206,16 +201,14 @@ impl Whole {
     /// Poly1305 under the first half of block 0 (RFC 8439, section 2.6).
     #[inline]
     pub(super) fn authenticator(&self, block: &mut [u8; 64]) -> Accumulator {
-        let key = block.first_chunk().expect("32 of 64 bytes");
-        let accumulator = Accumulator::new(self.cores.poly1305, key);
+        let accumulator = Accumulator::new(self.cores.poly1305, key(block));
         block.as_mut_slice().zeroize();
         accumulator
     }
 }
 
-/// The Poly1305 key in block 0 (RFC 8439, section 2.6), and the keystream that follows the block.
+/// The Poly1305 key in block 0 (RFC 8439, section 2.6).
 #[inline]
-fn split_key(blocks: &[[u8; 64]]) -> (&[u8; 32], &[u8]) {
-    let (block, keystream) = blocks.as_flattened().split_first_chunk::<64>().expect("block 0");
-    (block.first_chunk().expect("32 of 64 bytes"), keystream)
+fn key(block: &[u8; 64]) -> &[u8; 32] {
+    block.first_chunk().expect("32 of 64 bytes")
 }

@@ -118,7 +118,7 @@ fn pair_pass<I: InOrder>(isa: I, lanes: Lanes<'_>, sink: &mut Keystream<'_>) {
     let width = 4 * I::QUADS;
     let (p, q) = (places(isa, lanes, 0), places(isa, lanes, width));
     let start = [matrices(isa, keys(isa, lanes, 0), p), matrices(isa, keys(isa, lanes, width), q)];
-    let [mut x, mut y] = pair::rounds(isa, start, DOUBLE_ROUNDS);
+    let [mut x, mut y] = pair::rounds(isa, start, DOUBLE_ROUNDS, ());
     // The rounds take all registers. Places may wait in memory; keys are gathered again.
     let lanes = black_box(lanes);
     let start = matrices(isa, keys(isa, lanes, 0), p);

@@ -47,6 +47,8 @@ mod shapes;
 mod traits;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) mod wide;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod woven;
 
 use core::fmt;
 

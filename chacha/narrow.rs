@@ -17,7 +17,9 @@
 
 use super::data::Sink;
 use super::isa::{Isa, quarter_round};
+use super::pair::InOrder;
 use super::shapes::record;
+use super::woven::{Lead, weave};
 use super::{CONSTANTS, State};
 
 /// Puts the keystream of `CHAINS * QUADS` blocks from block `first` on to `sink`.
@@ -29,6 +31,42 @@ pub(crate) fn pass<I: Isa, S: Sink, const CHAINS: usize>(
     sink: &mut S,
 ) {
     record("chains", CHAINS * I::QUADS);
+    let start = matrix::<I, CHAINS>(isa, state, first);
+    let mut rows = start;
+    for _ in 0..state.double_rounds {
+        rows = diagonals(isa, columns(isa, rows));
+    }
+    put_chains(isa, rows, start, sink);
+}
+
+/// As [`pass`], from the block behind `first` on; that one goes to `lead`.
+#[inline(always)]
+pub(super) fn woven_pass<I: InOrder, S: Sink, const CHAINS: usize>(
+    isa: I,
+    state: &State,
+    first: u64,
+    lead: &mut [u8; 64],
+    sink: &mut S,
+) {
+    record("woven chains", CHAINS * I::QUADS);
+    let mut lead = Lead::new(state, first, lead);
+    let start = matrix::<I, CHAINS>(isa, state, first.wrapping_add(1));
+    let mut rows = start;
+    weave!(
+        state.double_rounds,
+        lead,
+        rows = columns(isa, rows),
+        rows = diagonals(isa, rows),
+        for (i, rows) in rows.iter_mut().enumerate() {
+            isa.tie(&mut rows[1], &mut lead.x[4 + i]);
+        }
+    );
+    put_chains(isa, rows, start, sink);
+}
+
+/// The matrices of so many chains, row by row.
+#[inline(always)]
+fn matrix<I: Isa, const CHAINS: usize>(isa: I, state: &State, first: u64) -> [[I::V; 4]; CHAINS] {
     let [k0, k1, k2, k3, k4, k5, k6, k7] = state.key;
     let (a, b, c) = (isa.row(CONSTANTS), isa.row([k0, k1, k2, k3]), isa.row([k4, k5, k6, k7]));
     let mut start = [[a, b, c, a]; CHAINS];
@@ -36,19 +74,41 @@ pub(crate) fn pass<I: Isa, S: Sink, const CHAINS: usize>(
         let block = first.wrapping_add((chain * I::QUADS) as u64);
         rows[3] = isa.last_row(state.counter.wrapping_add(block), state.nonce);
     }
+    start
+}
 
-    let mut rows = start;
-    for _ in 0..state.double_rounds {
-        for row in &mut rows {
-            let [a, b, c, d] = quarter_round(isa, *row);
-            *row = [isa.turn3(a), b, isa.turn1(c), isa.turn2(d)];
-        }
-        for row in &mut rows {
-            let [a, b, c, d] = quarter_round(isa, *row);
-            *row = [isa.turn1(a), b, isa.turn3(c), isa.turn2(d)];
-        }
+#[inline(always)]
+fn columns<I: Isa, const CHAINS: usize>(
+    isa: I,
+    mut rows: [[I::V; 4]; CHAINS],
+) -> [[I::V; 4]; CHAINS] {
+    for row in &mut rows {
+        let [a, b, c, d] = quarter_round(isa, *row);
+        *row = [isa.turn3(a), b, isa.turn1(c), isa.turn2(d)];
     }
+    rows
+}
 
+#[inline(always)]
+fn diagonals<I: Isa, const CHAINS: usize>(
+    isa: I,
+    mut rows: [[I::V; 4]; CHAINS],
+) -> [[I::V; 4]; CHAINS] {
+    for row in &mut rows {
+        let [a, b, c, d] = quarter_round(isa, *row);
+        *row = [isa.turn1(a), b, isa.turn3(c), isa.turn2(d)];
+    }
+    rows
+}
+
+/// The feed-forward of all chains, and on to `sink`.
+#[inline(always)]
+fn put_chains<I: Isa, S: Sink, const CHAINS: usize>(
+    isa: I,
+    rows: [[I::V; 4]; CHAINS],
+    start: [[I::V; 4]; CHAINS],
+    sink: &mut S,
+) {
     // Written out, since the compiler would keep an array that it has to index on the stack.
     const { assert!(CHAINS >= 1 && CHAINS <= 3) };
     put_chain(isa, 0, rows[0], start[0], sink);

@@ -20,6 +20,7 @@ use super::data::Sink;
 use super::isa::Isa;
 use super::shapes::record;
 use super::wide::put_blocks;
+use super::woven::Lead;
 
 /// Operations that are done in the register of their first operand, and in the order of the source
 /// among each other.
@@ -27,12 +28,46 @@ pub(super) trait InOrder: Isa {
     fn add_to(self, to: &mut Self::V, v: Self::V);
     fn xor_to(self, to: &mut Self::V, v: Self::V);
     fn rotl<const N: i32>(self, v: &mut Self::V);
+
+    /// Keeps what comes before, of a vector and of a word, before what comes after.
+    fn tie(self, v: &mut Self::V, word: &mut u32);
 }
+
+/// The words of two passes.
+type Pair<I> = [[<I as Isa>::V; 16]; 2];
+
+/// Their words 12 and 13 at the start.
+type Counters<I> = [(<I as Isa>::V, <I as Isa>::V); 2];
 
 /// Puts the keystream of `8 * QUADS` blocks from block `first` on to `sink`.
 #[inline(always)]
 pub(super) fn pass<I: InOrder, S: Sink>(isa: I, state: &State, first: u64, sink: &mut S) {
     record("pair", 8 * I::QUADS);
+    let (x, counters) = start(isa, state, first);
+    let x = rounds(isa, x, state.double_rounds, ());
+    feed_forward(isa, state, x, counters, sink);
+}
+
+/// As [`pass`], from the block behind `first` on; that one goes to `lead`.
+#[inline(always)]
+pub(super) fn woven_pass<I: InOrder, S: Sink>(
+    isa: I,
+    state: &State,
+    first: u64,
+    lead: &mut [u8; 64],
+    sink: &mut S,
+) {
+    record("woven pair", 8 * I::QUADS);
+    let mut lead = Lead::new(state, first, lead);
+    let (x, counters) = start(isa, state, first.wrapping_add(1));
+    let x = rounds(isa, x, state.double_rounds, &mut lead);
+    lead.finish();
+    feed_forward(isa, state, x, counters, sink);
+}
+
+/// The matrices of two passes, and their counters.
+#[inline(always)]
+fn start<I: InOrder>(isa: I, state: &State, first: u64) -> (Pair<I>, Counters<I>) {
     let words = state.words(0);
     let mut x = [isa.splat(words[0]); 16];
     for i in 1..16 {
@@ -45,7 +80,18 @@ pub(super) fn pass<I: InOrder, S: Sink>(isa: I, state: &State, first: u64, sink:
     for (x, (low, high)) in x.iter_mut().zip(counters) {
         (x[12], x[13]) = (low, high);
     }
-    let mut x = rounds(isa, x, state.double_rounds);
+    (x, counters)
+}
+
+/// The feed-forward, and on to `sink`.
+#[inline(always)]
+fn feed_forward<I: InOrder, S: Sink>(
+    isa: I,
+    state: &State,
+    mut x: Pair<I>,
+    counters: Counters<I>,
+    sink: &mut S,
+) {
     // Loaded again: kept in registers, the words would push out the state.
     let words = hint::black_box(state).words(0);
     for (x, (low, high)) in x.iter_mut().zip(counters) {
@@ -63,12 +109,33 @@ pub(super) fn pass<I: InOrder, S: Sink>(isa: I, state: &State, first: u64, sink:
     put_blocks(isa, y, 64 * 4 * I::QUADS, sink);
 }
 
+/// What happens between the steps of the rounds.
+pub(super) trait Between<I: InOrder> {
+    /// After a step, 0 to 7, of each double round, and after what came before of `v`.
+    fn at(&mut self, isa: I, step: usize, v: &mut I::V);
+}
+
+impl<I: InOrder> Between<I> for () {
+    #[inline(always)]
+    fn at(&mut self, _isa: I, _step: usize, _v: &mut I::V) {}
+}
+
+/// A quarter round of the block apart.
+impl<I: InOrder> Between<I> for &mut Lead<'_> {
+    #[inline(always)]
+    fn at(&mut self, isa: I, step: usize, v: &mut I::V) {
+        let i = self.quarter_round(step);
+        isa.tie(v, &mut self.x[i]);
+    }
+}
+
 /// The rounds without the feed-forward.
 #[inline(always)]
 pub(super) fn rounds<I: InOrder>(
     isa: I,
     [mut x, mut y]: [[I::V; 16]; 2],
     double_rounds: u32,
+    mut between: impl Between<I>,
 ) -> [[I::V; 16]; 2] {
     macro_rules! add {
         ($x:ident $to:literal $from:literal) => {{
@@ -126,21 +193,29 @@ pub(super) fn rounds<I: InOrder>(
     let mut left = double_rounds;
     loop {
         step!(early [0 += 4, 12] [1 += 5, 13], late [2 += 6, 14] [3 += 7, 15], by 16);
+        between.at(isa, 0, &mut x[12]);
         step!(early [8 += 12, 4] [9 += 13, 5], late [10 += 14, 6] [11 += 15, 7], by 12,
             turned 14 15 by 16);
+        between.at(isa, 1, &mut x[4]);
         step!(early [0 += 4, 12] [1 += 5, 13], late [2 += 6, 14] [3 += 7, 15], by 8,
             turned 6 7 by 12);
+        between.at(isa, 2, &mut x[12]);
         step!(early [8 += 12, 4] [9 += 13, 5], late [10 += 14, 6] [11 += 15, 7], by 7,
             turned 14 15 by 8);
+        between.at(isa, 3, &mut x[4]);
         // Early are those now that begin with the words 4 and 5.
         step!(early [3 += 4, 14] [0 += 5, 15], late [1 += 6, 12] [2 += 7, 13], by 16,
             turned 6 7 by 7);
+        between.at(isa, 4, &mut x[14]);
         step!(early [9 += 14, 4] [10 += 15, 5], late [11 += 12, 6] [8 += 13, 7], by 12,
             turned 12 13 by 16);
+        between.at(isa, 5, &mut x[4]);
         step!(early [3 += 4, 14] [0 += 5, 15], late [1 += 6, 12] [2 += 7, 13], by 8,
             turned 6 7 by 12);
+        between.at(isa, 6, &mut x[14]);
         step!(early [9 += 14, 4] [10 += 15, 5], late [11 += 12, 6] [8 += 13, 7], by 7,
             turned 12 13 by 8);
+        between.at(isa, 7, &mut x[4]);
         rotl!(x 7 6);
         rotl!(x 7 7);
         rotl!(y 7 6);

@@ -13,12 +13,16 @@
 //! together: of the 4 x 4 words in each 128-bit lane, then of the 128-bit lanes themselves. Lane `l` of a
 //! 128-bit lane `q` has block `4q + l`.
 
+use core::hint;
+
 use zeroize::Zeroize;
 
 use super::State;
 use super::data::{Data, Sink};
 use super::isa::{Isa, quarter_rounds};
+use super::pair::InOrder;
 use super::shapes::record;
+use super::woven::{Lead, weave};
 
 /// Puts the keystream of `4 * QUADS` blocks from block `first` on to `sink`.
 #[inline(always)]
@@ -54,18 +58,57 @@ pub(crate) fn pass_with<I: Isa, S: Sink>(
     put_blocks(isa, x, 0, sink);
 }
 
+/// As [`pass`], from the block behind `first` on; that one goes to `lead`.
+#[inline(always)]
+pub(super) fn woven_pass<I: InOrder, S: Sink>(
+    isa: I,
+    state: &State,
+    first: u64,
+    lead: &mut [u8; 64],
+    sink: &mut S,
+) {
+    record("woven vertical", 4 * I::QUADS);
+    let mut lead = Lead::new(state, first, lead);
+    let counters = isa.count_lanes(state.counter.wrapping_add(first).wrapping_add(1));
+    let mut x = matrix(isa, state.words(0), counters);
+    weave!(state.double_rounds, lead, x = columns(isa, x), x = diagonals(isa, x), {
+        isa.tie(&mut x[4], &mut lead.x[4]);
+        isa.tie(&mut x[5], &mut lead.x[5]);
+        isa.tie(&mut x[6], &mut lead.x[6]);
+        isa.tie(&mut x[7], &mut lead.x[7]);
+    });
+    // Loaded again: kept in registers, the words would push out those of the block apart.
+    let words = hint::black_box(state).words(0);
+    put_blocks(isa, feed_forward(isa, x, words, counters), 0, sink);
+}
+
 /// The keystream of a pass, one word of each block to a vector.
 #[inline(always)]
 fn words<I: Isa>(isa: I, state: &State, first: u64, between: impl Between) -> [I::V; 16] {
     let words = state.words(0);
+    let counters = isa.count_lanes(state.counter.wrapping_add(first));
+    let x = rounds(isa, matrix(isa, words, counters), state.double_rounds, between);
+    feed_forward(isa, x, words, counters)
+}
+
+/// The matrix, a word of it in each vector; words 12 and 13 are each lane's own.
+#[inline(always)]
+fn matrix<I: Isa>(isa: I, words: [u32; 16], (low, high): (I::V, I::V)) -> [I::V; 16] {
     let mut x = [isa.splat(words[0]); 16];
     for i in 1..16 {
         x[i] = isa.splat(words[i]);
     }
-    let (low, high) = isa.count_lanes(state.counter.wrapping_add(first));
     (x[12], x[13]) = (low, high);
+    x
+}
 
-    x = rounds(isa, x, state.double_rounds, between);
+#[inline(always)]
+fn feed_forward<I: Isa>(
+    isa: I,
+    mut x: [I::V; 16],
+    words: [u32; 16],
+    (low, high): (I::V, I::V),
+) -> [I::V; 16] {
     for i in 0..16 {
         let start = match i {
             12 => low,
@@ -75,6 +118,22 @@ fn words<I: Isa>(isa: I, state: &State, first: u64, between: impl Between) -> [I
         x[i] = isa.add(x[i], start);
     }
     x
+}
+
+#[inline(always)]
+fn columns<I: Isa>(isa: I, x: [I::V; 16]) -> [I::V; 16] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = x;
+    let [[a, e, i, m], [b, f, j, n], [c, g, k, o], [d, h, l, p]] =
+        quarter_rounds(isa, [[a, e, i, m], [b, f, j, n], [c, g, k, o], [d, h, l, p]]);
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+}
+
+#[inline(always)]
+fn diagonals<I: Isa>(isa: I, x: [I::V; 16]) -> [I::V; 16] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = x;
+    let [[a, f, k, p], [b, g, l, m], [c, h, i, n], [d, e, j, o]] =
+        quarter_rounds(isa, [[a, f, k, p], [b, g, l, m], [c, h, i, n], [d, e, j, o]]);
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
 }
 
 /// The rounds without the feed-forward.

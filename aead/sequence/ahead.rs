@@ -36,10 +36,14 @@ impl Ahead {
         Self { blocks: [[0; 64]; MOST_LANES], each: 1, first: 0, there: 0, last: usize::MAX }
     }
 
-    /// Block 0 and as many as a message of `len` bytes needs, if they are there.
-    pub(super) fn get(&self, number: u64, len: usize) -> Option<&[[u8; 64]]> {
+    /// Block 0 and the keystream of a message of `len` bytes, if they are there.
+    pub(super) fn get(&self, number: u64, len: usize) -> Option<(&[u8; 64], &[u8])> {
         let i = self.index(number)?;
-        (blocks(len) <= self.each).then(|| &self.blocks[i * self.each..][..self.each])
+        if blocks(len) > self.each {
+            return None;
+        }
+        let (block, keystream) = self.blocks[i * self.each..][..self.each].split_first()?;
+        Some((block, &keystream.as_flattened()[..len]))
     }
 
     /// Makes the blocks of message `number` and those that follow it, if they are worth it: if two

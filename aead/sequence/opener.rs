@@ -127,7 +127,9 @@ impl Opener {
         }
         let message = InPlace(in_out);
         let right = match ahead.get(number, len) {
-            Some(blocks) => numbered.cipher.cores.open_with(blocks, aad, message, tag),
+            Some((block, keystream)) => {
+                numbered.cipher.cores.open_with(block, keystream, aad, message, tag)
+            }
             None => numbered.whole(number).open(aad, message, tag),
         };
         if !right {

@@ -169,7 +169,9 @@ impl Sealer {
         ahead.make(numbered, number, len);
         let message = InPlace(in_out);
         let tag = match ahead.get(number, len) {
-            Some(blocks) => numbered.cipher.cores.seal_with(blocks, aad, message),
+            Some((block, keystream)) => {
+                numbered.cipher.cores.seal_with(block, keystream, aad, message)
+            }
             None => numbered.whole(number).seal(aad, message),
         };
         ahead.done(number, len);

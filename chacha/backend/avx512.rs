@@ -37,6 +37,7 @@ pub(super) const ROW: Backend = Backend {
     kernels: Kernels {
         longest_pass: 16,
         single_block_goes_scalar: false,
+        weaves_a_lead: false,
         in_place: run::<mode::InPlace>,
         apart: run::<mode::Apart>,
         keystream: run::<mode::Keystream>,
@@ -45,6 +46,7 @@ pub(super) const ROW: Backend = Backend {
     on_zen5: Kernels {
         longest_pass: 32,
         single_block_goes_scalar: true,
+        weaves_a_lead: true,
         in_place: run_on_zen5::<mode::InPlace>,
         apart: run_on_zen5::<mode::Apart>,
         keystream: run_on_zen5::<mode::Keystream>,
@@ -61,6 +63,7 @@ pub(super) const ROW_OF_256_BITS: Backend = Backend {
 const KERNELS_OF_256_BITS: Kernels = Kernels {
     longest_pass: 8,
     single_block_goes_scalar: false,
+    weaves_a_lead: false,
     in_place: run_256::<mode::InPlace>,
     apart: run_256::<mode::Apart>,
     keystream: run_256::<mode::Keystream>,
@@ -74,10 +77,11 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn run_on_zen5<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
-    if data.len() + if lead.is_some() { 64 } else { 0 } > 1024 {
-        return run_in_pairs::<M>(state, first, lead, data);
+    match lead {
+        _ if data.len() > 1024 => run_in_pairs::<M>(state, first, lead, data),
+        Some(lead) => shapes::woven_into_a_pass(Zmm::new(), state, first, lead, data),
+        None => shapes::at_most_a_pass(Zmm::new(), Xmm::new(), state, first, data),
     }
-    shapes::at_most_a_pass(Zmm::new(), Xmm::new(), state, first, lead, data);
 }
 
 /// A function of its own, since short messages would pay for what the loop wants ready.
@@ -420,6 +424,11 @@ impl InOrder for Zmm {
     fn rotl<const N: i32>(self, v: &mut __m512i) {
         avx512!(in_order::rotl::<N>(v));
     }
+
+    #[inline(always)]
+    fn tie(self, v: &mut __m512i, word: &mut u32) {
+        avx512!(in_order::tie(v, word));
+    }
 }
 
 /// Functions, since the register class wants the feature.
@@ -457,6 +466,23 @@ mod in_order {
                 "vpxord {0}, {0}, {1}",
                 inout(zmm_reg) *to,
                 in(zmm_reg) v,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn tie(v: &mut __m512i, word: &mut u32) {
+        if cfg!(keyspring_no_asm) {
+            return;
+        }
+        // SAFETY: there is no instruction; both registers go in and come out.
+        unsafe {
+            asm!(
+                "/* {0} {1:e} */",
+                inout(zmm_reg) * v,
+                inout(reg) * word,
                 options(nomem, nostack, preserves_flags),
             );
         }

@@ -42,6 +42,8 @@ pub(crate) struct Kernels {
     longest_pass: usize,
     /// Whether the scalar row is faster with a single block.
     single_block_goes_scalar: bool,
+    /// Whether a block apart that is one too many for the passes of the others is woven into one.
+    weaves_a_lead: bool,
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
     pub(super) keystream: Kernel<mode::Keystream>,
@@ -172,7 +174,7 @@ impl Core {
     ) {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
-        if !self.last_block_goes_scalar(blocks) {
+        if apart > 0 && self.kernels.weaves_a_lead || !self.last_block_goes_scalar(blocks) {
             return self.call(row, state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
@@ -234,7 +236,7 @@ impl Core {
     /// Whether a block apart needs no pass of its own beside a message of so many bytes.
     #[inline]
     pub(crate) fn block_apart_fits(self, len: usize) -> bool {
-        !self.last_block_goes_scalar(1 + len.div_ceil(64))
+        self.kernels.weaves_a_lead || !self.last_block_goes_scalar(1 + len.div_ceil(64))
     }
 
     /// The blocks of the longest pass, and the lanes.

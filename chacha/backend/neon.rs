@@ -32,6 +32,7 @@ const KERNELS: Kernels = Kernels {
     // By llvm-mca, 324 cycles scalar to 560 in vectors on Neoverse N1, 243 to 560 on Neoverse V1:
     // the latency of an instruction counts alone, and general-purpose registers have one cycle.
     single_block_goes_scalar: true,
+    weaves_a_lead: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,

@@ -22,6 +22,7 @@ pub(super) const ROW: Backend = Backend {
 const KERNELS: Kernels = Kernels {
     longest_pass: 1,
     single_block_goes_scalar: false,
+    weaves_a_lead: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
@@ -93,20 +94,30 @@ fn bytes(words: [u32; 16]) -> [u8; 64] {
 #[inline(always)]
 pub(in crate::chacha) fn double_rounds(x: &mut [u32; 16], count: u32) {
     for _ in 0..count {
-        quarter_round(x, 0, 4, 8, 12);
-        quarter_round(x, 1, 5, 9, 13);
-        quarter_round(x, 2, 6, 10, 14);
-        quarter_round(x, 3, 7, 11, 15);
-        quarter_round(x, 0, 5, 10, 15);
-        quarter_round(x, 1, 6, 11, 12);
-        quarter_round(x, 2, 7, 8, 13);
-        quarter_round(x, 3, 4, 9, 14);
+        columns(x);
+        diagonals(x);
     }
+}
+
+#[inline(always)]
+pub(in crate::chacha) fn columns(x: &mut [u32; 16]) {
+    quarter_round(x, 0, 4, 8, 12);
+    quarter_round(x, 1, 5, 9, 13);
+    quarter_round(x, 2, 6, 10, 14);
+    quarter_round(x, 3, 7, 11, 15);
+}
+
+#[inline(always)]
+pub(in crate::chacha) fn diagonals(x: &mut [u32; 16]) {
+    quarter_round(x, 0, 5, 10, 15);
+    quarter_round(x, 1, 6, 11, 12);
+    quarter_round(x, 2, 7, 8, 13);
+    quarter_round(x, 3, 4, 9, 14);
 }
 
 /// RFC 8439, section 2.1.
 #[inline(always)]
-fn quarter_round(x: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) {
+pub(in crate::chacha) fn quarter_round(x: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) {
     x[a] = x[a].wrapping_add(x[b]);
     x[d] = (x[d] ^ x[a]).rotate_left(16);
     x[c] = x[c].wrapping_add(x[d]);

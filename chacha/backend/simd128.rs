@@ -23,6 +23,7 @@ pub(super) const ROW: Backend = Backend {
 const KERNELS: Kernels = Kernels {
     longest_pass: 4,
     single_block_goes_scalar: false,
+    weaves_a_lead: false,
     in_place: run::<mode::InPlace>,
     apart: run::<mode::Apart>,
     keystream: run::<mode::Keystream>,
