@@ -177,13 +177,16 @@ impl Tuning {
         }
         static MEMO: AtomicU8 = AtomicU8::new(UNDECIDED);
         match MEMO.load(Ordering::Relaxed) {
-            UNDECIDED => {
-                let tuning = Self::of(&Identity::of_this_cpu());
-                MEMO.store(tuning as u8, Ordering::Relaxed);
-                tuning
-            }
+            UNDECIDED => Self::decide(&MEMO),
             index => Self::ALL[usize::from(index)],
         }
+    }
+
+    #[cold]
+    fn decide(memo: &AtomicU8) -> Self {
+        let tuning = Self::of(&Identity::of_this_cpu());
+        memo.store(tuning as u8, Ordering::Relaxed);
+        tuning
     }
 
     /// The tuning for a CPU: a pure function of what CPUID says.

@@ -9,7 +9,7 @@
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
 //! inside a loop.
 
-use super::backend::{Call, Kernels, scalar};
+use super::backend::{Call, Kernels};
 use super::isa::Isa;
 
 /// Where a kernel body puts its vectors.
@@ -51,8 +51,13 @@ pub(crate) trait Data: Sink + Sized {
     /// Puts `keystream` to as many of the first bytes, no more of them than there are.
     fn put(&mut self, keystream: &[u8]);
 
-    /// Puts a block to 64 bytes, out of general-purpose registers.
-    fn put_words(&mut self, keystream: [u32; 16]);
+    /// What to read and what to write, where a block of keystream is xored to 64 bytes.
+    ///
+    /// # Panics
+    ///
+    /// If there are not 64 bytes.
+    #[allow(dead_code, reason = "for a block function that is not the compiler's")]
+    fn as_block(&mut self) -> (*const [u8; 64], *mut [u8; 64]);
 
     /// As [`Data::put`], a vector at a time as far as they go.
     #[inline(always)]
@@ -152,11 +157,10 @@ impl Data for InPlace<'_> {
     }
 
     #[inline(always)]
-    fn put_words(&mut self, keystream: [u32; 16]) {
-        let words = self.0.as_chunks_mut().0;
-        for i in 0..16 {
-            words[i] = scalar::alone(u32::from_le_bytes(words[i]) ^ keystream[i]).to_le_bytes();
-        }
+    fn as_block(&mut self) -> (*const [u8; 64], *mut [u8; 64]) {
+        let block: &mut [u8; 64] = (&mut *self.0).try_into().expect("a block");
+        let block = &raw mut *block;
+        (block, block)
     }
 
     #[inline(always)]
@@ -246,12 +250,10 @@ impl Data for Apart<'_> {
     }
 
     #[inline(always)]
-    fn put_words(&mut self, keystream: [u32; 16]) {
-        let message = self.source.as_chunks().0;
-        let words = self.destination.as_chunks_mut().0;
-        for i in 0..16 {
-            words[i] = scalar::alone(u32::from_le_bytes(message[i]) ^ keystream[i]).to_le_bytes();
-        }
+    fn as_block(&mut self) -> (*const [u8; 64], *mut [u8; 64]) {
+        let source: &[u8; 64] = self.source.try_into().expect("a block");
+        let destination: &mut [u8; 64] = (&mut *self.destination).try_into().expect("a block");
+        (source, destination)
     }
 
     #[inline(always)]
@@ -320,11 +322,12 @@ impl Data for Keystream<'_> {
     }
 
     #[inline(always)]
-    fn put_words(&mut self, keystream: [u32; 16]) {
-        let words = self.0.as_chunks_mut().0;
-        for i in 0..16 {
-            words[i] = keystream[i].to_le_bytes();
-        }
+    fn as_block(&mut self) -> (*const [u8; 64], *mut [u8; 64]) {
+        let block: &mut [u8; 64] = (&mut *self.0).try_into().expect("a block");
+        // What is xored with nothing is the keystream.
+        *block = [0; 64];
+        let block = &raw mut *block;
+        (block, block)
     }
 
     #[inline(always)]

@@ -221,6 +221,7 @@ impl Core {
         if same { self.kernels } else { &row.as_static().kernels }
     }
 
+    #[inline]
     fn scalar(self) -> Usable<Backend> {
         cpu::last(TABLE)
     }
