@@ -382,6 +382,26 @@ fn a_refill_erases_the_old_key() {
 }
 
 #[test]
+fn a_reseed_erases_what_the_buffer_held() {
+    on_a_thread(|| {
+        for _ in 0..3 {
+            take(1);
+            leave(0);
+        }
+        take(1);
+        let old = contents(page())[4096 - left()..].to_vec();
+        assert_eq!(old.len() + 1, 64 * REFILLS[2] - 32);
+        // The next refill is short: it covers little of what was there.
+        page().set_refilled_at(now().wrapping_sub(2 * SHORT_LIVED_NS));
+        reseed().expect("there is entropy");
+        let new = contents(page());
+        let kept =
+            old.as_chunks::<16>().0.iter().filter(|old| new.windows(16).any(|new| new == *old));
+        assert_eq!(kept.count(), 0);
+    });
+}
+
+#[test]
 fn refills_grow_under_demand() {
     on_a_thread(|| {
         let mut lengths = Vec::new();

@@ -420,3 +420,39 @@ fn unmap(place: NonNull<u8>, len: usize) {
     // SAFETY: the callers pass what `map` gave them, unlinked, with its length.
     unsafe { libc::munmap(place.as_ptr().cast(), len) };
 }
+
+#[cfg(test)]
+mod tests {
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn nothing_outside_a_page_is_reached() {
+        let slot = Slot::take().expect("a kernel with memory that a fork wipes");
+        let page = slot.page;
+        let refuses = |f: &dyn Fn()| catch_unwind(AssertUnwindSafe(f)).is_err();
+        for left in [0, 15, LONGEST + 1, usize::MAX] {
+            assert!(refuses(&|| page.take(left, &mut [0; 16])), "{left} bytes left");
+        }
+        for blocks in [0, MOST_BLOCKS + 1] {
+            assert!(refuses(&|| page.put_stream(blocks, |_| ())), "{blocks} blocks");
+            assert!(refuses(&|| page.move_key(blocks)), "{blocks} blocks");
+        }
+        page.put_stream(MOST_BLOCKS, |out| out.fill(7));
+        let mut all = [0; LONGEST];
+        page.take(LONGEST, &mut all);
+        assert_eq!(all, [7; LONGEST]);
+        slot.release();
+    }
+
+    /// Of the coarse clock two readings are up to a tick apart, 10 ms at worst.
+    #[test]
+    fn the_clock_counts_nanoseconds() {
+        let before = now();
+        std::thread::sleep(core::time::Duration::from_millis(30));
+        let passed = now() - before;
+        assert!((20_000_000..20_000_000_000).contains(&passed), "{passed}");
+    }
+}
