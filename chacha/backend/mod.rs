@@ -111,6 +111,12 @@ impl Core {
         Self::on(cpu::choose(TABLE, &MEMO).expect("the last row")).tuned(Tuning::current())
     }
 
+    /// The best that is there without asking the CPU, which may take longer than a few blocks do.
+    #[allow(dead_code, reason = "without pages that a fork wipes, no refill is a process's first")]
+    pub(crate) fn unasked() -> Self {
+        if cpu::is_known() { Self::new() } else { Self::on(cpu::everywhere(TABLE)) }
+    }
+
     /// A given row, without tuning.
     pub(crate) fn on(row: Usable<Backend>) -> Self {
         Self { row, kernels: row.as_static().kernels(Tuning::Plain) }
