@@ -1,5 +1,6 @@
 //! What is left in memory of what was handed out: a process looks through all of its own.
 
+use core::hint::black_box;
 use std::fs::read_to_string;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
@@ -8,6 +9,10 @@ use std::sync::mpsc::channel;
 
 use super::super::super::SessionKey;
 use super::*;
+use crate::chacha::backend::TABLE;
+use crate::chacha::data::Keystream;
+use crate::chacha::{Core, State};
+use crate::cpu::{Row, Tuning, usable};
 
 /// Kept masked, so that they are not found where they are looked for.
 const MASK: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -165,6 +170,62 @@ fn nothing_that_was_handed_out_is_left_in_memory() {
         to_thread.send(()).expect("the thread waits");
         thread.join().expect("the thread ends well");
     });
+}
+
+/// How far below the frame of its caller `code` changes the stack of a thread that is all of one byte
+/// there.
+fn depth_of(code: impl FnOnce() + Send + 'static) -> usize {
+    const BELOW: usize = 1 << 16;
+    const PAINT: u8 = 0xa5;
+
+    #[inline(never)]
+    fn paint() {
+        black_box(&mut [PAINT; 2 * BELOW]);
+    }
+
+    #[inline(never)]
+    fn call(code: impl FnOnce()) -> usize {
+        let here = 0_u8;
+        code();
+        black_box(&raw const here).addr()
+    }
+
+    let thread = std::thread::Builder::new().stack_size(16 * BELOW).spawn(move || {
+        let memory = File::open("/proc/self/mem").expect("Linux has it");
+        let mut below = std::vec![0; BELOW];
+        paint();
+        let here = call(code);
+        memory.read_exact_at(&mut below, (here - BELOW) as u64).expect("this thread's stack");
+        BELOW - below.iter().position(|byte| *byte != PAINT).expect("a call")
+    });
+    thread.expect("a thread").join().expect("the thread ends well")
+}
+
+/// If a kernel's frames grow, this fails, whether or not they hold keystream at their far end.
+#[test]
+fn what_is_wiped_of_the_stack_is_more_than_any_kernel_uses() {
+    let wiped = depth_of(direct::wipe_stack);
+    let mut deepest = 0;
+    for row in usable(TABLE) {
+        for tuning in Tuning::ALL {
+            let core = Core::on(row).tuned(tuning);
+            let lengths = REFILLS.map(|blocks| 64 * blocks);
+            for len in lengths.into_iter().chain((1..20_000).step_by(509)) {
+                for led in [false, true] {
+                    let depth = depth_of(move || {
+                        let state = State::with_nonce_96(&[7; 32], &[0; 12], 0, 10);
+                        let (mut lead, mut out) = ([0; 64], std::vec![0; len]);
+                        core.run(&state, 0, led.then_some(&mut lead), Keystream(&mut out));
+                    });
+                    let case = std::format!("{} {}, {len} bytes", row.name(), tuning.name());
+                    assert!(depth <= wiped, "{case}: {depth} of {wiped} bytes");
+                    deepest = deepest.max(depth);
+                }
+            }
+        }
+    }
+    std::println!("the deepest {deepest} of {wiped} bytes");
+    assert!(deepest > 256, "{deepest} bytes: nothing was measured");
 }
 
 /// The kernel says of the mapping that a page lies in that it is wiped on a fork and not dumped.

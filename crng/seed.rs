@@ -89,7 +89,7 @@ pub(super) fn draw(source: &mut impl EntropySource) -> Result<[u8; 32], Error> {
 ))]
 pub(super) use self::pool::add_to_pool;
 #[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
-pub(super) use self::pool::pool;
+pub(super) use self::pool::{add_hardware_to_pool, pool};
 
 /// What callers have added and the CPU gives, hashed. It is never credited.
 #[cfg(all(feature = "std", target_os = "linux", target_has_atomic = "64"))]
@@ -99,10 +99,6 @@ mod pool {
     use core::sync::atomic::{AtomicU64, Ordering};
 
     static POOL: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
-
-    /// Once per process: it takes microseconds.
-    #[cfg(target_arch = "x86_64")]
-    static HARDWARE_ASKED: AtomicBool = AtomicBool::new(false);
 
     /// How often something was added, so that adding the same twice does not cancel out.
     static ADDED: AtomicU64 = AtomicU64::new(0);
@@ -115,11 +111,18 @@ mod pool {
         }
     }
 
-    pub(in super::super) fn pool() -> [u8; 32] {
+    /// Adds what the CPU gives, once per process: it takes microseconds.
+    pub(in super::super) fn add_hardware_to_pool() {
         #[cfg(target_arch = "x86_64")]
-        if !HARDWARE_ASKED.swap(true, Ordering::Relaxed) {
-            add_to_pool(&super::super::hardware::numbers());
+        {
+            static ASKED: AtomicBool = AtomicBool::new(false);
+            if !ASKED.swap(true, Ordering::Relaxed) {
+                add_to_pool(&super::super::hardware::numbers());
+            }
         }
+    }
+
+    pub(in super::super) fn pool() -> [u8; 32] {
         let mut bytes = [0; 32];
         for (word, bytes) in POOL.iter().zip(bytes.as_chunks_mut().0) {
             *bytes = word.load(Ordering::Relaxed).to_le_bytes();

@@ -271,9 +271,11 @@ fn without_lockable_memory_files_and_processes_the_mode_is_the_same() {
     });
 }
 
-/// Has the kernel refuse `getrandom` and every opening of a file with an error, for good.
-fn forbid_entropy(error: libc::c_int) {
-    const RETURN_ERROR: u32 = 0x0005_0000;
+const RETURN_ERROR: u32 = 0x0005_0000;
+const KILL_PROCESS: u32 = 0x8000_0000;
+
+/// Has the kernel do this on `getrandom` and every opening of a file, for good.
+fn forbid_entropy(verdict: u32) {
     const ALLOW: u32 = 0x7fff_0000;
     let load = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     let equal = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -284,7 +286,7 @@ fn forbid_entropy(error: libc::c_int) {
         step(equal, 2, 0, libc::SYS_getrandom as u32),
         step(equal, 1, 0, libc::SYS_openat as u32),
         step(result, 0, 0, ALLOW),
-        step(result, 0, 0, RETURN_ERROR | error as u32),
+        step(result, 0, 0, verdict),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: the numbers are those of the manual.
@@ -298,11 +300,63 @@ fn forbid_entropy(error: libc::c_int) {
 fn a_thread_that_is_warm_draws_in_a_sandbox_without_entropy() {
     in_a_process("a_thread_that_is_warm_draws_in_a_sandbox_without_entropy", || {
         crng::warm_up().expect("there is entropy");
-        forbid_entropy(libc::EPERM);
+        forbid_entropy(RETURN_ERROR | libc::EPERM as u32);
         assert_ne!(crng::session_key(), crng::session_key());
         assert_eq!(crng::reseed(), Err(crng::Error::SOURCE));
         assert!(crng::health().degraded());
         assert_ne!(crng::session_key(), crng::session_key());
+    });
+}
+
+#[test]
+fn a_thread_that_is_warm_lives_to_its_next_seed_in_a_sandbox_that_kills() {
+    in_a_process("a_thread_that_is_warm_lives_to_its_next_seed_in_a_sandbox_that_kills", || {
+        let status_of = |call: fn()| {
+            // SAFETY: the child draws and leaves by `_exit`.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                crng::warm_up().expect("there is entropy");
+                forbid_entropy(KILL_PROCESS);
+                call();
+                // SAFETY: as above.
+                unsafe { libc::_exit(0) };
+            }
+            let mut status = -1;
+            // SAFETY: `status` has room for one.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status
+        };
+        let draw = || (0..2000).for_each(|_| drop(crng::session_key()));
+        assert_eq!(status_of(draw), 0, "half a mebibyte");
+        let status = status_of(|| _ = crng::reseed());
+        assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSYS, "{status}");
+    });
+}
+
+/// The first seed of a process is made without the CPU's own numbers, so the next refill is a seed with
+/// them, where there are any.
+#[test]
+fn the_first_seed_of_a_process_lasts_for_one_refill() {
+    in_a_process("the_first_seed_of_a_process_lasts_for_one_refill", || {
+        let told = || (crng::health().reseeds(), crng::health().refills());
+        while told().1 < 2 {
+            let _ = crng::u8();
+            assert!(told().1 > 1 || told().0 == 1, "{:?}", told());
+        }
+        let seeds = if cfg!(target_arch = "x86_64") { 2 } else { 1 };
+        assert_eq!(told(), (seeds, 2));
+        while told().1 < 20 {
+            let _ = crng::u128();
+        }
+        assert_eq!(told(), (seeds, 20), "later seeds last");
+        std::thread::spawn(move || {
+            while told().1 < 20 {
+                let _ = crng::u128();
+            }
+            assert_eq!(told(), (1, 20), "those of other threads too");
+        })
+        .join()
+        .expect("the thread ends well");
     });
 }
 
@@ -312,7 +366,7 @@ fn without_entropy_a_first_call_fails_and_leaves_zeros() {
         for error in [libc::EPERM, libc::ENOSYS, libc::EAGAIN] {
             let thread = std::thread::spawn(move || {
                 // For this thread alone.
-                forbid_entropy(error);
+                forbid_entropy(RETURN_ERROR | error as u32);
                 let mut bytes = [1; 600];
                 for len in [8, 32, 300, 600] {
                     bytes.fill(1);

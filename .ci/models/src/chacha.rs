@@ -22,6 +22,10 @@ impl Core {
         Self
     }
 
+    pub(crate) fn unasked() -> Self {
+        Self
+    }
+
     pub(crate) fn run(
         &self,
         state: &State,

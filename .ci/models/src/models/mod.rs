@@ -12,6 +12,7 @@ mod section;
 pub(crate) const ALL: &[(&str, usize, fn())] = &[
     ("slots", 3, crng::models::slots),
     ("slots held", 3, crng::models::slots_held),
+    ("slabs", 3, crng::models::slabs),
     ("restore", 3, crng::models::restore),
     ("epoch", 3, crng::models::epoch),
     ("pool and epoch", 3, crng::models::pool_and_epoch),

@@ -1,9 +1,9 @@
 //! `libc`, as far as the library calls it: a kernel with memory that a fork wipes, and threads' ends.
 
 pub use libc::{
-    _SC_PAGESIZE, CLOCK_MONOTONIC_COARSE, MADV_DONTDUMP, MADV_KEEPONFORK, MADV_WIPEONFORK,
-    MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, c_int, c_void, off_t,
-    pthread_key_t, timespec,
+    _SC_PAGESIZE, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME, MADV_DONTDUMP, MADV_KEEPONFORK,
+    MADV_WIPEONFORK, MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, c_int, c_void,
+    clockid_t, off_t, pthread_key_t, timespec,
 };
 
 use crate::run::{Key, PAGE, run};
