@@ -371,6 +371,16 @@ fn the_end_of_a_thread_gives_its_page_back_wiped() {
 }
 
 #[test]
+fn a_page_from_before_a_restore_is_given_back_wiped() {
+    on_a_thread(|| {
+        take(1);
+        LOCAL.with(|local| local.slot.set(local.slot.get().map(Slot::before_a_restore)));
+        assert_eq!(page().stamp(), 0);
+        assert_eq!(left(), 0);
+    });
+}
+
+#[test]
 fn a_refill_erases_the_old_key() {
     on_a_thread(|| {
         leave(0);

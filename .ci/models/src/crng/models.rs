@@ -3,12 +3,12 @@
 use std::prelude::rust_2024::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use world::{keys, mapped, mapping_of};
+use world::{Kernel, keys, mapped, mapping_of, refuse_after, run_on};
 
-use super::page::{Page, Slot, start_anew};
+use super::page::{Page, Slot, mode, start_anew};
 use super::paged::{EPOCH, Memory, reseed_all};
 use super::seed::{add_hardware_to_pool, add_to_pool, extract, pool};
-use super::{EntropySource, Error, thread};
+use super::{EntropySource, Error, Mode, thread};
 use crate::models::at_once;
 
 fn take() -> Slot {
@@ -48,6 +48,39 @@ fn slots_held_in(mappings: usize) {
 pub(crate) fn slabs() {
     start_anew();
     slots_held_in(ONE_SLAB + 1);
+}
+
+/// Where no memory can be had there are no pages, until a restore.
+pub(crate) fn slots_without_memory() {
+    refuse_after(0);
+    let (a, b) = at_once(Slot::take, Slot::take);
+    assert!(a.is_none() && b.is_none());
+    assert_eq!((mode(), mapped()), (Mode::Direct, 0));
+    start_anew();
+    refuse_after(2);
+    take();
+}
+
+/// What every kind of kernel is taken for, and that nothing is left of what was tried.
+pub(crate) fn kernels() {
+    for (kernel, expected) in [
+        (Kernel::DROPPABLE, Mode::BufferedDroppable),
+        (Kernel { droppable: false, ..Kernel::DROPPABLE }, Mode::BufferedWipe),
+        // Emulators that drop flags which they don't know, and take what advice they are given.
+        (Kernel { keeps_droppable: true, ..Kernel::DROPPABLE }, Mode::BufferedWipe),
+        (Kernel { believes_all: true, ..Kernel::DROPPABLE }, Mode::Direct),
+        (Kernel { wipes: false, droppable: false, ..Kernel::DROPPABLE }, Mode::Direct),
+        (Kernel { hides: false, droppable: false, ..Kernel::DROPPABLE }, Mode::Direct),
+    ] {
+        let before = mapped();
+        start_anew();
+        run_on(kernel);
+        assert_eq!(mode(), expected, "{kernel:?}");
+        assert_eq!(Slot::take().is_some(), expected != Mode::Direct, "{kernel:?}");
+        // What is known of the slab is mapped, and its pages where they are good.
+        let pages = usize::from(expected != Mode::Direct);
+        assert_eq!(mapped(), before + 1 + pages, "{kernel:?}");
+    }
 }
 
 /// A page that counts as taken since a restore is of a slab from after it.

@@ -1,15 +1,38 @@
 //! The stamp of the process.
 
-use world::{mapped, wipe_as_a_fork_does};
+use world::{Kernel, mapped, refuse_after, run_on, wipe_as_a_fork_does};
 
 use super::at_once;
-use crate::fork::{renew, stamp};
+use crate::fork::{Stamp, renew, stamp};
 
 /// Two first calls agree, and one page is mapped.
 pub(super) fn first_stamp() {
     let (a, b) = at_once(stamp, stamp);
     assert_eq!(a, b);
     assert_eq!(mapped(), 1);
+}
+
+/// Where no page can be had nothing is known, and nobody looks for one again.
+pub(super) fn stamp_without_memory() {
+    refuse_after(0);
+    assert_eq!(at_once(stamp, stamp), (Stamp::Unknown, Stamp::Unknown));
+    refuse_after(1);
+    assert_eq!((stamp(), mapped()), (Stamp::Unknown, 0));
+}
+
+/// Whose answers are believed, and that nothing is left of what was tried.
+pub(super) fn stamp_by_kernel() {
+    for (kernel, known) in [
+        (Kernel::DROPPABLE, true),
+        (Kernel { believes_all: true, ..Kernel::DROPPABLE }, false),
+        (Kernel { wipes: false, ..Kernel::DROPPABLE }, false),
+    ] {
+        let before = mapped();
+        renew();
+        run_on(kernel);
+        assert_eq!(stamp() != Stamp::Unknown, known, "{kernel:?}");
+        assert_eq!(mapped(), before + usize::from(known), "{kernel:?}");
+    }
 }
 
 /// The threads of a child agree on a stamp that is not the parent's.

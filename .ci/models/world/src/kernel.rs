@@ -8,6 +8,46 @@ pub use libc::{
 
 use crate::run::{Key, PAGE, run};
 
+/// `MAP_DROPPABLE`; not every `libc` has it.
+const DROPPABLE: c_int = 0x08;
+
+/// What a kernel can do, and how honest it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Knows `MAP_DROPPABLE`.
+    pub droppable: bool,
+    /// Keeps droppable memory over a fork, if it is told to: it only says that it knows the flag.
+    pub keeps_droppable: bool,
+    /// Knows `MADV_WIPEONFORK`.
+    pub wipes: bool,
+    /// Knows `MADV_DONTDUMP`.
+    pub hides: bool,
+    /// Takes whatever advice it is given.
+    pub believes_all: bool,
+}
+
+impl Kernel {
+    /// Linux 6.11 and later.
+    pub const DROPPABLE: Self = Self {
+        droppable: true,
+        keeps_droppable: false,
+        wipes: true,
+        hides: true,
+        believes_all: false,
+    };
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self::DROPPABLE
+    }
+}
+
+/// Changes the kernel.
+pub fn run_on(kernel: Kernel) {
+    run(|run| run.kernel = kernel);
+}
+
 /// As [`libc::mmap`]; the thread that maps has written it all.
 ///
 /// # Safety
@@ -17,14 +57,20 @@ pub unsafe fn mmap(
     at: *mut c_void,
     len: usize,
     access: c_int,
-    _flags: c_int,
+    flags: c_int,
     file: c_int,
     offset: off_t,
 ) -> *mut c_void {
+    let droppable = flags == DROPPABLE | MAP_ANONYMOUS;
+    assert!(droppable || flags == MAP_PRIVATE | MAP_ANONYMOUS, "{flags:x}");
+    assert_eq!((file, offset), (-1, 0), "anonymous memory is of no file");
+    if run(|run| run.refused() || droppable && !run.kernel.droppable) {
+        return MAP_FAILED;
+    }
     // SAFETY: the caller's; the flags are those that every kernel knows.
     let place = unsafe { libc::mmap(at, len, access, MAP_PRIVATE | MAP_ANONYMOUS, file, offset) };
     assert_ne!(place, MAP_FAILED);
-    run(|run| run.map(place.addr(), len)).with_mut(|_| ());
+    run(|run| run.map(place.addr(), len, droppable)).with_mut(|_| ());
     place
 }
 
@@ -33,18 +79,36 @@ pub unsafe fn mmap(
 /// # Safety
 ///
 /// As there.
-pub unsafe fn munmap(place: *mut c_void, _len: usize) -> c_int {
-    run(|run| run.unmap(place.addr())).with_mut(|_| ());
+pub unsafe fn munmap(place: *mut c_void, len: usize) -> c_int {
+    run(|run| run.unmap(place.addr(), len)).with_mut(|_| ());
     0
 }
 
-/// The advice of a kernel with memory that a fork wipes.
+/// As [`libc::madvise`].
 ///
 /// # Safety
 ///
 /// None: it does nothing.
-pub unsafe fn madvise(_place: *mut c_void, _len: usize, advice: c_int) -> c_int {
-    if [MADV_WIPEONFORK, MADV_DONTDUMP].contains(&advice) { 0 } else { -1 }
+pub unsafe fn madvise(place: *mut c_void, len: usize, advice: c_int) -> c_int {
+    let taken = run(|run| {
+        let kernel = run.kernel;
+        let mapping = run.mapping(place.addr()).expect("it was mapped");
+        let start = place.addr();
+        assert_eq!(mapping.place(), start..start + len, "advice for a part");
+        kernel.believes_all
+            || match advice {
+                MADV_WIPEONFORK => kernel.wipes && !mapping.droppable,
+                MADV_DONTDUMP => kernel.hides,
+                MADV_KEEPONFORK => !mapping.droppable || kernel.keeps_droppable,
+                _ => false,
+            }
+    });
+    if taken { 0 } else { -1 }
+}
+
+/// Has no more than so many mappings succeed.
+pub fn refuse_after(mappings: usize) {
+    run(|run| run.allowed = Some(mappings));
 }
 
 /// How many mappings there are.

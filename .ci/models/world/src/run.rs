@@ -12,9 +12,11 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU64;
 use loom::thread::ThreadId;
 
+use crate::kernel::Kernel;
+
 /// More than any model has.
 const ATOMICS: usize = 160;
-const CELLS: usize = 12;
+const CELLS: usize = 24;
 
 pub(crate) const PAGE: usize = 4096;
 
@@ -23,6 +25,7 @@ pub(crate) struct Mapping {
     pub(crate) start: usize,
     pub(crate) len: usize,
     pub(crate) mapped: bool,
+    pub(crate) droppable: bool,
     /// Written by the thread that maps it: who reads must have it from there.
     cell: Rc<UnsafeCell<()>>,
 }
@@ -45,6 +48,9 @@ pub(crate) struct Run {
     atomics: HashMap<usize, Rc<AtomicU64>>,
     pages: HashMap<usize, Rc<UnsafeCell<()>>>,
     pub(crate) mappings: Vec<Mapping>,
+    /// How many mappings may still succeed; all without.
+    pub(crate) allowed: Option<usize>,
+    pub(crate) kernel: Kernel,
     locals: HashMap<(ThreadId, usize), Rc<dyn Any>>,
     pub(crate) keys: Vec<Key>,
     // Made before the model's threads, so that making one is no event between them.
@@ -103,15 +109,22 @@ impl Run {
         self.spare_cells.pop().expect("CELLS are enough")
     }
 
-    pub(crate) fn map(&mut self, start: usize, len: usize) -> Rc<UnsafeCell<()>> {
+    pub(crate) fn map(&mut self, start: usize, len: usize, droppable: bool) -> Rc<UnsafeCell<()>> {
         let cell = self.spare_cell();
-        self.mappings.push(Mapping { start, len, mapped: true, cell: Rc::clone(&cell) });
+        self.mappings.push(Mapping { start, len, mapped: true, droppable, cell: Rc::clone(&cell) });
         cell
     }
 
-    pub(crate) fn unmap(&mut self, start: usize) -> Rc<UnsafeCell<()>> {
+    pub(crate) fn refused(&mut self) -> bool {
+        let refused = self.allowed == Some(0);
+        self.allowed = self.allowed.map(|allowed| allowed.saturating_sub(1));
+        refused
+    }
+
+    pub(crate) fn unmap(&mut self, start: usize, len: usize) -> Rc<UnsafeCell<()>> {
         let mapping = self.mapping(start).expect("it was mapped");
         assert!(mapping.mapped, "unmapped twice");
+        assert_eq!(mapping.place(), start..start + len, "unmapped in part");
         mapping.mapped = false;
         Rc::clone(&mapping.cell)
     }
