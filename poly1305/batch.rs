@@ -50,6 +50,7 @@ pub(super) use self::lanes::tags;
 #[cfg(target_pointer_width = "64")]
 mod lanes {
     use core::array::from_fn;
+    use core::slice;
 
     use zeroize::{Zeroize, Zeroizing};
 
@@ -61,6 +62,9 @@ mod lanes {
     use crate::poly1305::scalar::{CLAMP, State};
 
     type Blocks = [[u8; 16]];
+
+    /// The runs of a message: each part's whole blocks and its end, and the last block.
+    const RUNS: usize = 5;
 
     /// The messages of the longest batch: two vectors of the widest row.
     const MOST_MESSAGES: usize = 2 * MOST_LANES;
@@ -80,9 +84,14 @@ mod lanes {
     ) {
         const { assert!(VECTORS <= 2) };
         let mut steps = messages.iter().map(Message::blocks).max().unwrap_or(0);
-        let mut ends = [[[0; 16]; 3]; MOST_MESSAGES];
+        let mut ends = [[[0; 16]; 2]; MOST_MESSAGES];
         for (ends, message) in ends.iter_mut().zip(messages) {
-            *ends = message.ends();
+            for (end, part) in ends.iter_mut().zip(message.parts) {
+                let rest = part.as_chunks::<16>().1;
+                if !rest.is_empty() {
+                    *end = padded(rest);
+                }
+            }
         }
         let mut lanes: [_; MOST_MESSAGES] =
             from_fn(|i| Lane::new(messages.get(i), &ends[i], steps));
@@ -97,23 +106,33 @@ mod lanes {
         } else {
             None
         };
+        let alike = messages.len() == lanes.len() && are_alike(messages);
+        let mut runs = 0..RUNS;
         while steps > 0 {
             let mut run = steps;
-            let mut idle = false;
-            for lane in &mut *lanes {
-                run = run.min(lane.run());
-                idle |= lane.idle();
-            }
             let mut tops = [isa.splat(R::TOP); VECTORS];
-            if idle {
-                tops[0] = top::<I, R, N>(isa, lanes);
-                if VECTORS > 1 {
-                    tops[1] = top::<I, R, N>(isa, &lanes[I::LANES..]);
-                }
-            }
             let mut blocks: [&Blocks; MOST_MESSAGES] = [&[]; MOST_MESSAGES];
-            for (blocks, lane) in blocks.iter_mut().zip(&mut *lanes) {
-                *blocks = lane.take(run);
+            if alike {
+                let i = runs.next().expect("all steps are in the runs");
+                for (blocks, lane) in blocks.iter_mut().zip(&*lanes) {
+                    *blocks = lane.runs[i];
+                }
+                run = blocks[0].len();
+            } else {
+                let mut idle = false;
+                for lane in &mut *lanes {
+                    run = run.min(lane.run());
+                    idle |= lane.idle();
+                }
+                if idle {
+                    tops[0] = top::<I, R, N>(isa, lanes);
+                    if VECTORS > 1 {
+                        tops[1] = top::<I, R, N>(isa, &lanes[I::LANES..]);
+                    }
+                }
+                for (blocks, lane) in blocks.iter_mut().zip(&mut *lanes) {
+                    *blocks = lane.take(run);
+                }
             }
             for i in 0..run {
                 h[0] = step::<I, R, N>(isa, h[0], &blocks, i, tops[0], &first);
@@ -176,13 +195,12 @@ mod lanes {
         multiply::<I, R, N>(isa, h, r)
     }
 
-    impl Message<'_> {
-        /// What is left of each part over whole blocks, padded, and the last block.
-        #[inline]
-        fn ends(&self) -> [[u8; 16]; 3] {
-            let [a, b] = self.parts;
-            [padded(a.as_chunks::<16>().1), padded(b.as_chunks::<16>().1), self.last]
-        }
+    /// Whether all have the same lengths, as packets often do: then they have the same runs, and no lane
+    /// has to be asked for its next one.
+    #[inline(always)]
+    fn are_alike(messages: &[Message<'_>]) -> bool {
+        let lengths = |message: &Message<'_>| message.parts.map(<[u8]>::len);
+        messages.iter().all(|message| lengths(message) == lengths(&messages[0]))
     }
 
     /// What a lane has still to take in, run by run.
@@ -191,30 +209,31 @@ mod lanes {
         now: &'a Blocks,
         /// How many runs come after it: the last of these.
         left: usize,
-        runs: [&'a Blocks; 4],
+        runs: [&'a Blocks; RUNS],
     }
 
     impl<'a> Lane<'a> {
-        /// Zeros and then a message, if there is one, so that it ends after `steps`; its
-        /// [`ends`](Message::ends) lie in a buffer.
+        /// Zeros and then a message, if there is one, so that it ends after `steps`. What is left of its
+        /// parts over whole blocks lies in `ends`, padded.
         #[inline]
-        fn new(message: Option<&Message<'a>>, ends: &'a [[u8; 16]; 3], steps: usize) -> Self {
+        fn new(message: Option<&'a Message<'a>>, ends: &'a [[u8; 16]; 2], steps: usize) -> Self {
             static ZEROS: [[u8; 16]; MOST_STEPS] = [[0; 16]; MOST_STEPS];
             let Some(message) = message else {
-                return Self { now: &ZEROS[..steps], left: 4, runs: [&[]; 4] };
+                return Self { now: &ZEROS[..steps], left: RUNS, runs: [&[]; RUNS] };
             };
             let [first, second] = message.parts.map(|part| part.as_chunks::<16>());
-            let end = |rest: &[u8]| usize::from(!rest.is_empty());
+            let end = |i: usize, rest: &[u8]| &ends[i..i + usize::from(!rest.is_empty())];
             let now = &ZEROS[..steps - message.blocks()];
-            let (a, b) = (&ends[..end(first.1)], &ends[2 - end(second.1)..]);
-            Self { now, left: 4, runs: [first.0, a, second.0, b] }
+            let (a, b) = (end(0, first.1), end(1, second.1));
+            let last = slice::from_ref(&message.last);
+            Self { now, left: RUNS, runs: [first.0, a, second.0, b, last] }
         }
 
         /// How many blocks come next, one after the other.
         #[inline]
         fn run(&mut self) -> usize {
             while self.now.is_empty() && self.left > 0 {
-                self.now = self.runs[4 - self.left];
+                self.now = self.runs[RUNS - self.left];
                 self.left -= 1;
             }
             self.now.len()
@@ -223,7 +242,7 @@ mod lanes {
         /// Whether they are the zeros before the message.
         #[inline]
         fn idle(&self) -> bool {
-            self.left == 4
+            self.left == RUNS
         }
 
         /// Takes so many of them off.

@@ -35,7 +35,8 @@ impl Plan {
         let mut rests = [Stretch::default(); GROUP];
         for (i, packet) in packets.iter().enumerate() {
             let blocks = packet.parts()[1].len().div_ceil(64);
-            let count = blocks % pass;
+            // A remainder, by a power of two.
+            let count = blocks & (pass - 1);
             let first = 1 + (blocks - count) as u32;
             rests[i] = Stretch { packet: i as u16, count: count as u16, first };
         }
