@@ -12,6 +12,8 @@ mod simd128;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
+use zeroize::Zeroize;
+
 use super::State;
 use super::batch::{Blocks, Lanes};
 use super::data::{Data, Mode, mode};
@@ -42,7 +44,8 @@ pub(crate) struct Kernels {
     longest_pass: usize,
     /// Whether the scalar row is faster with a single block.
     single_block_goes_scalar: bool,
-    /// Whether a block apart that is one too many for the passes of the others is woven into one.
+    /// Whether a block that is one too many for the passes of the others is woven into one, as a block
+    /// apart.
     weaves_a_lead: bool,
     pub(super) in_place: Kernel<mode::InPlace>,
     pub(super) apart: Kernel<mode::Apart>,
@@ -180,7 +183,15 @@ impl Core {
     ) {
         let apart = usize::from(lead.is_some());
         let blocks = apart + data.len().div_ceil(64);
-        if apart > 0 && self.kernels.weaves_a_lead || !self.last_block_goes_scalar(blocks) {
+        if apart == 0 && self.first_block_is_woven(blocks) {
+            let (mut head, rest) = data.split_at(64);
+            let mut block = [0; 64];
+            self.call(row, state, first, Some(&mut block), rest);
+            head.put(&block);
+            block.as_mut_slice().zeroize();
+            return;
+        }
+        if !self.last_block_goes_scalar(blocks) {
             return self.call(row, state, first, lead, data);
         }
         let (head, last) = data.split_at(64 * (blocks - 1 - apart));
@@ -237,13 +248,26 @@ impl Core {
     /// split one off loses.
     #[inline]
     pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
-        self.kernels.single_block_goes_scalar && blocks & (self.longest_pass() - 1) == 1
+        let kernels = self.kernels;
+        kernels.single_block_goes_scalar && !kernels.weaves_a_lead && self.one_too_many(blocks)
+    }
+
+    /// Whether so many blocks are one too many for a pass, and the row weaves that one into it.
+    #[inline]
+    fn first_block_is_woven(self, blocks: usize) -> bool {
+        let shorter_pass = matches!(blocks, 5..=9 | 17);
+        self.kernels.weaves_a_lead && blocks > 1 && (shorter_pass || self.one_too_many(blocks))
+    }
+
+    #[inline]
+    fn one_too_many(self, blocks: usize) -> bool {
+        blocks & (self.longest_pass() - 1) == 1
     }
 
     /// Whether a block apart needs no pass of its own beside a message of so many bytes.
     #[inline]
     pub(crate) fn block_apart_fits(self, len: usize) -> bool {
-        self.kernels.weaves_a_lead || !self.last_block_goes_scalar(1 + len.div_ceil(64))
+        !self.last_block_goes_scalar(1 + len.div_ceil(64))
     }
 
     /// The blocks of the longest pass, and the lanes.
