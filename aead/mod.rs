@@ -79,9 +79,9 @@ pub use self::sequence::{NonceSequence, Opener, Sealer};
 pub use self::stepwise::{Opening, Sealing, Step};
 #[cfg(feature = "aead")]
 pub use self::traits::{Key, Nonce, Tag, XNonce};
-use self::whole::{Cores, Whole};
+use self::whole::{Cores, Derived, Whole};
+use crate::chacha;
 use crate::chacha::data::{Apart, InPlace, Message};
-use crate::chacha::{self, hchacha20};
 use crate::poly1305;
 
 macro_rules! cipher {
@@ -515,18 +515,16 @@ impl ChaCha20Poly1305 {
 
 impl XChaCha20Poly1305 {
     fn under(&self, nonce: &[u8; 24]) -> Whole {
-        let mut subkey = [0; 32];
-        let nonce = self.derive(nonce, &mut subkey);
-        let whole = Whole::new(self.cores, &subkey, &nonce);
-        subkey.as_mut_slice().zeroize();
-        whole
+        let mut derived = Derived([0; 32]);
+        let nonce = self.derive(nonce, &mut derived.0);
+        Whole::new(self.cores, &derived.0, &nonce)
     }
 
     /// Derives the key by HChaCha20; returns the nonce that is left, behind four zero bytes
     /// (draft-irtf-cfrg-xchacha-03, section 2.3).
     fn derive(&self, nonce: &[u8; 24], subkey: &mut [u8; 32]) -> [u8; 12] {
         let (input, rest) = chacha::split_xnonce(nonce);
-        *subkey = hchacha20(&self.key, input);
+        chacha::derive(&self.key, input, subkey);
         let mut nonce = [0; 12];
         nonce[4..].copy_from_slice(rest);
         nonce

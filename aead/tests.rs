@@ -7,7 +7,7 @@ use std::{format, vec};
 use proptest::prelude::*;
 
 use super::*;
-use crate::chacha::{ChaCha20, block};
+use crate::chacha::{ChaCha20, block, hchacha20};
 use crate::cpu;
 use crate::poly1305::mac;
 

@@ -468,7 +468,8 @@ cipher! {
     XChaCha20, nonce: 24, limit: "2^64 - 1",
     |core, key, nonce| {
         let (input, rest) = split_xnonce(nonce);
-        let mut subkey = hchacha20(key, input);
+        let mut subkey = [0; 32];
+        derive(key, input, &mut subkey);
         let stream = Stream::with_nonce_64(core, State::with_nonce_64(&subkey, rest, 10));
         subkey.as_mut_slice().zeroize();
         stream
@@ -503,17 +504,22 @@ pub(crate) fn split_xnonce(nonce: &[u8; 24]) -> (&[u8; 16], &[u8; 8]) {
 /// ```
 #[must_use]
 pub fn hchacha20(key: &[u8; 32], input: &[u8; 16]) -> [u8; 32] {
+    let mut out = [0; 32];
+    derive(key, input, &mut out);
+    out
+}
+
+/// As [`hchacha20`], to where the key is wanted: an array that is returned leaves copies behind.
+pub(crate) fn derive(key: &[u8; 32], input: &[u8; 16], out: &mut [u8; 32]) {
     let [a, b, c, d] = words(input).map(u64::from);
     let state = State::new(key, b << 32 | a, d << 32 | c, 10);
     let mut words = state.words(0);
     scalar::double_rounds(&mut words, 10);
-    let mut out = [0; 32];
     let kept = words[..4].iter().chain(&words[12..]);
-    for (bytes, word) in out.chunks_exact_mut(4).zip(kept) {
-        bytes.copy_from_slice(&word.to_le_bytes());
+    for (bytes, word) in out.as_chunks_mut().0.iter_mut().zip(kept) {
+        *bytes = word.to_le_bytes();
     }
     words.as_mut_slice().zeroize();
-    out
 }
 
 /// Computes one block of ChaCha20 keystream, the one that `counter` numbers (RFC 8439, section

@@ -12,7 +12,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::channel;
 
-use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer};
+use keyspring::aead::{
+    ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, Step, XChaCha20Poly1305,
+};
 use keyspring::{chacha, cpu};
 
 const KEY: [u8; 32] = *b"a key that is nowhere on a stack";
@@ -27,7 +29,7 @@ struct Call {
     refused: bool,
 }
 
-const CALLS: [Call; 9] = [
+const CALLS: [Call; 14] = [
     Call {
         name: "seal_in_place",
         run: |work| {
@@ -69,7 +71,7 @@ const CALLS: [Call; 9] = [
         name: "seal_batch",
         run: |work| {
             let Work { cipher, messages, .. } = work;
-            cipher.seal_batch(&mut packets(messages)).unwrap();
+            cipher.seal_batch(&mut packets(messages, nonce)).unwrap();
         },
         refused: false,
     },
@@ -77,7 +79,8 @@ const CALLS: [Call; 9] = [
         name: "open_batch, refused",
         run: |work| {
             let Work { cipher, messages, .. } = work;
-            assert_eq!(cipher.open_batch(&mut packets(messages), &mut [true; PACKETS]), Ok(0));
+            let packets = &mut packets(messages, nonce);
+            assert_eq!(cipher.open_batch(packets, &mut [true; PACKETS]), Ok(0));
         },
         refused: true,
     },
@@ -99,29 +102,142 @@ const CALLS: [Call; 9] = [
         },
         refused: true,
     },
+    Call {
+        name: "X, seal_in_place",
+        run: |work| {
+            let message = &mut work.extended_messages[0];
+            work.extended.seal_in_place(&extended_nonce(0), &AAD, message).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "X, open_in_place, genuine",
+        run: |work| {
+            let (message, tag) = (&mut work.extended_messages[0], &work.extended_tags[0]);
+            work.extended.open_in_place(&extended_nonce(0), &AAD, message, tag).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "X, open_in_place, refused",
+        run: |work| {
+            let message = &mut work.extended_messages[0];
+            let refused = work.extended.open_in_place(&extended_nonce(0), &AAD, message, &[0; 16]);
+            refused.unwrap_err();
+        },
+        refused: true,
+    },
+    Call {
+        name: "X, seal_batch",
+        run: |work| {
+            let packets = &mut packets(&mut work.extended_messages, extended_nonce);
+            work.extended.seal_batch(packets).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "X, open_batch, refused",
+        run: |work| {
+            let packets = &mut packets(&mut work.extended_messages, extended_nonce);
+            assert_eq!(work.extended.open_batch(packets, &mut [true; PACKETS]), Ok(0));
+        },
+        refused: true,
+    },
 ];
+
+/// Those whose object has a copy of the key, which stays where the object is moved from (SECURITY.md).
+const STEPWISE: [Call; 5] = [
+    Call {
+        name: "Sealing",
+        run: |work| {
+            let mut sealing = work.cipher.sealing(&NONCE, &AAD, &mut work.messages[0]).unwrap();
+            work.tags[0] = last_step(|| sealing.step());
+        },
+        refused: false,
+    },
+    Call {
+        name: "Sealing, dropped",
+        run: |work| {
+            let mut sealing = work.cipher.sealing(&NONCE, &AAD, &mut work.messages[0]).unwrap();
+            let _ = sealing.step();
+        },
+        refused: false,
+    },
+    Call {
+        name: "Opening, genuine",
+        run: |work| {
+            let (message, tag) = (&mut work.messages[0], &work.tags[0]);
+            let mut opening = work.cipher.opening(&NONCE, &AAD, message, tag).unwrap();
+            last_step(|| opening.step()).unwrap();
+        },
+        refused: false,
+    },
+    Call {
+        name: "Opening, refused",
+        run: |work| {
+            let message = &mut work.messages[0];
+            let mut opening = work.cipher.opening(&NONCE, &AAD, message, &[0; 16]).unwrap();
+            last_step(|| opening.step()).unwrap_err();
+        },
+        refused: true,
+    },
+    Call {
+        name: "X, Sealing",
+        run: |work| {
+            let message = &mut work.extended_messages[0];
+            let mut sealing = work.extended.sealing(&extended_nonce(0), &AAD, message).unwrap();
+            last_step(|| sealing.step());
+        },
+        refused: false,
+    },
+];
+
+/// The step that ends a message.
+fn last_step<T>(mut step: impl FnMut() -> Step<T>) -> T {
+    loop {
+        if let Step::Finished(outcome) = step() {
+            return outcome;
+        }
+    }
+}
 
 /// What calls work on: all of it on the heap.
 struct Work {
     cipher: ChaCha20Poly1305,
+    extended: XChaCha20Poly1305,
     sealer: Sealer,
     opener: Opener,
     /// Ciphertexts, and their tags.
     messages: Vec<Vec<u8>>,
     tags: Vec<[u8; 16]>,
+    /// The same under XChaCha20-Poly1305.
+    extended_messages: Vec<Vec<u8>>,
+    extended_tags: Vec<[u8; 16]>,
     out: Vec<u8>,
 }
 
 impl Work {
     fn new(len: usize) -> Box<Self> {
-        let cipher = ChaCha20Poly1305::from_key(&KEY);
+        let (cipher, extended) =
+            (ChaCha20Poly1305::from_key(&KEY), XChaCha20Poly1305::from_key(&KEY));
         let sequence = NonceSequence::XorBigEndian(NONCE);
-        let mut messages: Vec<_> = (0..PACKETS).map(|i| plaintext(i, len)).collect();
-        let tags = messages.iter_mut().enumerate();
-        let tags = tags.map(|(i, message)| cipher.seal_in_place(&nonce(i), &AAD, message).unwrap());
+        let sealed = |seal: &dyn Fn(usize, &mut [u8]) -> [u8; 16]| {
+            let mut messages: Vec<_> = (0..PACKETS).map(|i| plaintext(i, len)).collect();
+            let tags = messages.iter_mut().enumerate().map(|(i, message)| seal(i, message));
+            let tags: Vec<_> = tags.collect();
+            (messages, tags)
+        };
+        let (messages, tags) =
+            sealed(&|i, message| cipher.seal_in_place(&nonce(i), &AAD, message).unwrap());
+        let (extended_messages, extended_tags) = sealed(&|i, message| {
+            extended.seal_in_place(&extended_nonce(i), &AAD, message).unwrap()
+        });
         Box::new(Self {
-            tags: tags.collect(),
+            tags,
             cipher,
+            extended,
+            extended_messages,
+            extended_tags,
             sealer: Sealer::new(&KEY, sequence),
             opener: Opener::new(&KEY, sequence),
             messages,
@@ -131,7 +247,10 @@ impl Work {
 }
 
 /// With tags that are none of theirs.
-fn packets(messages: &mut [Vec<u8>]) -> Vec<Packet<'_>> {
+fn packets<const N: usize>(
+    messages: &mut [Vec<u8>],
+    nonce: fn(usize) -> [u8; N],
+) -> Vec<Packet<'_, N>> {
     let packet = |(i, in_out)| Packet { nonce: nonce(i), aad: &AAD, in_out, tag: [0; 16] };
     messages.iter_mut().map(Vec::as_mut_slice).enumerate().map(packet).collect()
 }
@@ -147,11 +266,25 @@ fn nonce(number: usize) -> [u8; 12] {
     NonceSequence::XorBigEndian(NONCE).nonce(number as u64)
 }
 
-/// The keystream of a message, from block 0 on, whose first half is the Poly1305 key.
-fn keystream(number: usize, len: usize) -> Vec<u8> {
-    let mut keystream = vec![0; 64 + len];
-    chacha::ChaCha20::from_key(&KEY, &nonce(number)).write_keystream(&mut keystream);
-    keystream
+/// One key is derived for all of them (draft-irtf-cfrg-xchacha-03, section 2.3).
+fn extended_nonce(number: usize) -> [u8; 24] {
+    let mut nonce = [0x24; 24];
+    nonce[23] = number as u8;
+    nonce
+}
+
+fn derived_key() -> [u8; 32] {
+    chacha::hchacha20(&KEY, &[0x24; 16])
+}
+
+/// The keystreams of a message, from block 0 on, whose first half is the Poly1305 key.
+fn keystreams(number: usize, len: usize) -> [Vec<u8>; 2] {
+    let mut keystreams = [vec![0; 64 + len], vec![0; 64 + len]];
+    let mut derived = [0; 12];
+    derived[4..].copy_from_slice(&extended_nonce(number)[16..]);
+    chacha::ChaCha20::from_key(&KEY, &nonce(number)).write_keystream(&mut keystreams[0]);
+    chacha::ChaCha20::from_key(&derived_key(), &derived).write_keystream(&mut keystreams[1]);
+    keystreams
 }
 
 /// Secret words, and where they stand.
@@ -267,20 +400,23 @@ fn backends() -> impl Iterator<Item = (String, usize)> {
 
 #[test]
 fn what_is_left_is_what_was_spilled() {
-    let key = Secrets::new([KEY.to_vec()].into_iter());
+    let key = Secrets::new([KEY.to_vec(), derived_key().to_vec()].into_iter());
     for (backend, two_registers) in backends() {
         let _guard = cpu::force(&backend).expect("a backend of this machine");
-        for Call { name, run, refused } in &CALLS {
+        let calls = CALLS.iter().map(|call| (call, false));
+        for (Call { name, run, refused }, moved) in
+            calls.chain(STEPWISE.iter().map(|call| (call, true)))
+        {
             let mut most = [Found::default(), Found::default()];
             for len in [0, 40, 64, 200, 448, 900, 1350, 5000] {
-                let keystream = Secrets::new((0..PACKETS).map(|i| keystream(i, len)));
+                let keystream = Secrets::new((0..PACKETS).flat_map(|i| keystreams(i, len)));
                 let plaintext = Secrets::new((0..PACKETS).map(|i| plaintext(i, len)));
                 let secrets = [&keystream, &key, &plaintext];
                 let [keystream, key, plaintext] = leftovers(*run, Work::new(len), secrets);
                 let case = format!("{backend}: {name}: length {len}");
                 assert!(keystream.longest <= two_registers, "{case}: keystream: {keystream:?}");
                 // Where a register is short, half a key in a piece is the most.
-                let most_of_a_key = if two_registers <= 32 { 16 } else { 32 };
+                let most_of_a_key = if two_registers <= 32 && !moved { 16 } else { 32 };
                 assert!(key.longest <= most_of_a_key, "{case}: key: {key:?}");
                 if *refused {
                     assert_eq!(plaintext.words, 0, "{case}: plaintext");
@@ -292,7 +428,7 @@ fn what_is_left_is_what_was_spilled() {
             }
             let [keystream, key] = most;
             println!(
-                "{backend:<16} {name:<22} spilled: keystream {:>3} words, longest {:>3} bytes; \
+                "{backend:<16} {name:<26} spilled: keystream {:>3} words, longest {:>3} bytes; \
                  key {:>3} words, longest {:>2} bytes",
                 keystream.words, keystream.longest, key.words, key.longest,
             );
@@ -303,10 +439,10 @@ fn what_is_left_is_what_was_spilled() {
 /// A buffer that nobody wipes is found, whole.
 #[test]
 fn a_buffer_that_is_left_is_found() {
-    let secrets = Secrets::new([keystream(0, 200), KEY.to_vec()].into_iter());
+    let secrets = Secrets::new(keystreams(0, 200).into_iter());
     let leave = |work: &mut Work| {
         let mut buffer = [0; 264];
-        buffer.copy_from_slice(&keystream(0, 200));
+        buffer.copy_from_slice(&keystreams(0, 200)[1]);
         black_box(&mut buffer);
         work.out.clear();
     };
