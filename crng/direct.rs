@@ -93,8 +93,10 @@ pub(super) fn expand(key: &mut [u8; 32], mut dst: &mut [u8], mut goes_on: impl F
 }
 
 /// Overwrites the stack below, where kernels have left vectors of keystream that they had no register
-/// for: frames within each other of up to 8000 bytes (AVX-512 on Zen 5). In pieces, since `memset` is slow
-/// to start from 2 KiB on (glibc; 285 cycles for 4608 bytes at once on Zen 5, 130 in three pieces).
+/// for. How far down those reach is compared by `what_is_wiped_of_the_stack_is_more_than_any_kernel_uses`,
+/// on each row: it depends on how the crate is compiled (AVX-512 on Zen 5: 2167 bytes at `opt-level = 3`, more
+/// at lower ones). In pieces, since `memset` is slow to start from 2 KiB on (glibc; 285 cycles for 4608 bytes at
+/// once on Zen 5, 130 in three pieces).
 #[inline(never)]
 pub(super) fn wipe_stack() {
     let (mut a, mut b, mut c) = ([0_u8; 1792], [0_u8; 1792], [0_u8; 1792]);

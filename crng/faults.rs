@@ -411,6 +411,20 @@ fn a_reseed_erases_what_the_buffer_held() {
     });
 }
 
+/// R2: the stamp and the epoch are good, as they would be if a page lost its key alone.
+#[test]
+fn a_page_whose_key_is_zero_is_seeded_anew() {
+    on_a_thread(|| {
+        leave(0);
+        page().set_key(&[0; 32]);
+        let mut bytes = [0; 32];
+        fill(&mut bytes).expect("there is entropy");
+        assert_eq!(health().reseeds(), 2, "the zero key was taken for one");
+        let zeros = crate::chacha::block(&[0; 32], 0, &[0; 12]);
+        assert!(zeros.windows(32).all(|known| known != bytes));
+    });
+}
+
 #[test]
 fn refills_grow_under_demand() {
     on_a_thread(|| {

@@ -26,7 +26,9 @@ pub enum Mode {
     /// Output is made ahead, in memory that a fork wipes and that stays out of core dumps
     /// (`MADV_WIPEONFORK`, Linux 4.14 and later).
     BufferedWipe,
-    /// Output is made ahead, on a platform that has no fork.
+    /// Output is made ahead in ordinary memory, on a platform that has no fork (Windows, WebAssembly). An
+    /// owned [`Crng`](super::Crng) works so there, and without `std` everywhere. The free functions don't
+    /// yet: outside of Linux they are in direct mode, so [`mode`](super::mode) never gives it.
     BufferedNoFork,
     /// Nothing is kept between two calls: each asks the operating system.
     Direct,

@@ -17,10 +17,11 @@
 //! Calls may be made in signal handlers, destructors of thread-locals, `atexit` handlers and panic
 //! hooks; a handler's should not be its thread's first, see [`warm_up`].
 //!
-//! Not promised: erasure of bytes that you were given, and of places that a [`SessionKey`] was moved
-//! from; other bytes in the clone of a virtual machine for the rest of a buffer (at most 3936
-//! bytes), unless [`on_restore`] is called there; `clone(CLONE_VM)` without thread-local storage of
-//! its own. It follows the shape of DRG.3 and is not certified.
+//! Not promised: erasure of bytes that you were given, of places that a [`SessionKey`] was moved from,
+//! and, in builds for size (`opt-level` "s" and "z"), of what kernels leave deep in the stack; other
+//! bytes in the clone of a virtual machine for the rest of a buffer (at most 3936 bytes), unless
+//! [`on_restore`] is called there; `clone(CLONE_VM)` without thread-local storage of its own. It follows
+//! the shape of DRG.3 and is not certified.
 #![doc = include_str!("DESIGN.md")]
 
 mod direct;

@@ -274,6 +274,7 @@ impl<E: EntropySource> Generator<'_, E> {
             page.move_key(blocks);
             step();
             page.set_blocks(blocks as u64);
+            step();
             page.set_refilled_at(time);
             let len = 64 * blocks - key.len();
             page.set_bytes_since(page.bytes_since().saturating_add(len as u64));
