@@ -466,6 +466,22 @@ fn a_seed_lasts_a_minute_and_a_mebibyte() {
 }
 
 #[test]
+fn an_owned_generator_looks_at_the_clock_for_16_bytes_and_more() {
+    on_a_thread(|| {
+        let reseeds = |memory: &mut Memory, len: usize| {
+            memory.fill(&mut Source, b"label", &mut std::vec![0; len]).expect("a page")?;
+            Ok::<_, Error>(memory.health.reseeds())
+        };
+        let mut memory = Memory::new();
+        assert_eq!(reseeds(&mut memory, 16), Ok(1));
+        memory.page().expect("a page").set_seeded_at(now().wrapping_sub(RESEED_NS));
+        assert_eq!(reseeds(&mut memory, 15), Ok(1));
+        assert_eq!(reseeds(&mut memory, 16), Ok(2));
+        assert_eq!(reseeds(&mut memory, 16), Ok(2));
+    });
+}
+
+#[test]
 fn a_request_for_new_entropy_is_met_at_the_next_call() {
     on_a_thread(|| {
         take(1);

@@ -15,6 +15,7 @@ impl State {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Core;
 
 impl Core {
@@ -41,6 +42,13 @@ impl Core {
             counter += 1;
         }
     }
+}
+
+pub(crate) fn block(key: &[u8; 32], counter: u32, nonce: &[u8; 12]) -> [u8; 64] {
+    let mut out = [0; 64];
+    let state = State::with_nonce_96(key, nonce, 0, 10);
+    Core::new().run(&state, counter.into(), None, data::Keystream(&mut out));
+    out
 }
 
 /// A step of SplitMix64.

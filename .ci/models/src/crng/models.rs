@@ -188,7 +188,19 @@ fn difference(a: [u8; 32], b: [u8; 32]) -> [u8; 32] {
     core::array::from_fn(|i| a[i] ^ b[i])
 }
 
-/// No two pages have one stamp.
+/// The first seed of a process is without the CPU's numbers and lasts for one refill; the next has them.
+pub(crate) fn first_seed() {
+    let before = pool();
+    let (mut memory, mut source) = (Memory::new(), Counted(0, || {}));
+    draw(&mut memory, &mut source);
+    assert_eq!((source.0, pool()), (1, before));
+    assert_eq!(memory.fill(&mut source, b"label", &mut [0; 500]), Some(Ok(())));
+    assert_eq!((source.0, difference(before, pool()) != [0; 32]), (2, true));
+    assert_eq!(memory.fill(&mut source, b"label", &mut [0; 1700]), Some(Ok(())));
+    assert_eq!(source.0, 2);
+}
+
+/// No two pages have one stamp, or none, and those of generators that are dropped can be taken again.
 pub(crate) fn stamps_of_pages() {
     let stamp = || {
         let mut memory = Memory::new();
@@ -196,8 +208,12 @@ pub(crate) fn stamps_of_pages() {
         let stamp = memory.page().expect("there is memory").stamp();
         (memory, stamp)
     };
-    let (a, b) = at_once(stamp, stamp);
-    assert_ne!(a.1, b.1);
+    let ((mut a, stamp_of_a), (mut b, stamp_of_b)) = at_once(stamp, stamp);
+    assert!(stamp_of_a != stamp_of_b && stamp_of_a != 0 && stamp_of_b != 0);
+    let pages = [&mut a, &mut b].map(|memory| memory.page().expect("there is memory"));
+    drop((a, b));
+    let again = [take().page, take().page];
+    assert!(again.iter().all(|page| pages.contains(page)));
 }
 
 /// Threads that draw, end and are followed by another: different bytes, one slab, one key for their ends.

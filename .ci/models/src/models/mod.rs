@@ -20,6 +20,7 @@ pub(crate) const ALL: &[(&str, usize, fn())] = &[
     ("pool and epoch", 3, crng::models::pool_and_epoch),
     ("pool", 3, crng::models::pool_of_two),
     ("hardware", 3, crng::models::hardware),
+    ("first seed", 3, crng::models::first_seed),
     ("stamps of pages", 2, crng::models::stamps_of_pages),
     ("threads", 2, crng::models::threads),
     ("first stamp", 3, fork::first_stamp),
