@@ -300,8 +300,8 @@ impl<E: EntropySource> Generator<'_, E> {
 }
 
 /// Whether the seed is the first of the process: it is made without the CPU's own numbers, and the next
-/// refill is a seed with them. To ask which CPU this is takes four CPUID instructions, and RDSEED as
-/// long as one of them (Zen 5, in a virtual machine: 16 and 3 µs), more than all the rest of a first
+/// refill is a seed with them. To ask which CPU this is takes ten CPUID instructions, and RDSEED as
+/// long as one of them (Zen 5, in a virtual machine: 40 and 3 µs), more than all the rest of a first
 /// call. In the tests each seed is like the others.
 fn is_the_first_seed() -> bool {
     static SEEDED: AtomicBool = AtomicBool::new(false);

@@ -4,14 +4,13 @@ use super::Backend;
 use crate::aead::fused;
 use crate::chacha::State;
 use crate::chacha::backend::avx2::Avx2;
-use crate::cpu::{Feature, Head};
+use crate::cpu::Head;
 use crate::poly1305::scalar;
 
-pub(super) const ROW: Backend = Backend {
-    head: Head { name: "avx2", level: 20, usable: || Feature::Avx2.is_here() },
-    chunk: 512,
-    seal,
-};
+cpufeatures::new!(avx2, "avx2");
+
+pub(super) const ROW: Backend =
+    Backend { head: Head { name: "avx2", level: 20, usable: avx2::get }, chunk: 512, seal };
 
 #[target_feature(enable = "avx2")]
 fn seal(

@@ -16,10 +16,12 @@ use crate::chacha::data::{Mode, mode};
 use crate::chacha::isa::{Isa, Scratched};
 use crate::chacha::shapes::Scratch;
 use crate::chacha::{State, shapes};
-use crate::cpu::{Feature, Head};
+use crate::cpu::Head;
+
+cpufeatures::new!(avx2, "avx2");
 
 pub(super) const ROW: Backend = Backend {
-    head: Head { name: "avx2", level: 20, usable: || Feature::Avx2.is_here() },
+    head: Head { name: "avx2", level: 20, usable: avx2::get },
     kernels: KERNELS,
     on_zen5: KERNELS.with_scalar_singles(),
 };

@@ -27,10 +27,13 @@ use crate::chacha::data::{Data, Mode, mode};
 use crate::chacha::isa::Isa;
 use crate::chacha::pair::InOrder;
 use crate::chacha::{State, shapes};
-use crate::cpu::{Feature, Head};
+use crate::cpu::Head;
+
+// The compiler takes AVX2 and FMA to come with AVX-512; the CPU has a bit for each.
+cpufeatures::new!(avx512, "avx512f", "avx512bw", "avx512vl", "avx2", "fma");
 
 pub(super) const ROW: Backend = Backend {
-    head: Head { name: "avx512", level: 30, usable: || Feature::Avx512.is_here() },
+    head: Head { name: "avx512", level: 30, usable: avx512::get },
     kernels: Kernels {
         longest_pass: 16,
         single_block_goes_scalar: false,
@@ -52,7 +55,7 @@ pub(super) const ROW: Backend = Backend {
 };
 
 pub(super) const ROW_OF_256_BITS: Backend = Backend {
-    head: Head { name: "avx512vl", level: 29, usable: || Feature::Avx512.is_here() },
+    head: Head { name: "avx512vl", level: 29, usable: avx512::get },
     kernels: KERNELS_OF_256_BITS,
     on_zen5: KERNELS_OF_256_BITS.with_scalar_singles(),
 };

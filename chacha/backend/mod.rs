@@ -95,6 +95,9 @@ pub(crate) static TABLE: &[Backend] = &[
     scalar::ROW,
 ];
 
+/// The row that [`Core::new`] takes.
+static MEMO: Memo = Memo::new();
+
 /// The dispatched core: a usable row, and its kernels for the tuning.
 ///
 /// Two pointers and no padding: the compiler copies padding along with the field behind it, in pieces
@@ -110,14 +113,13 @@ impl Core {
     /// The best that this machine has.
     #[inline]
     pub(crate) fn new() -> Self {
-        static MEMO: Memo = Memo::new();
         Self::on(cpu::choose(TABLE, &MEMO).expect("the last row")).tuned(Tuning::current())
     }
 
     /// The best that is there without asking the CPU, which may take longer than a few blocks do.
     #[allow(dead_code, reason = "without pages that a fork wipes, no refill is a process's first")]
     pub(crate) fn unasked() -> Self {
-        if cpu::is_known() { Self::new() } else { Self::on(cpu::everywhere(TABLE)) }
+        if cpu::has_chosen(&MEMO) { Self::new() } else { Self::on(cpu::everywhere(TABLE)) }
     }
 
     /// A given row, without tuning.

@@ -9,15 +9,17 @@ use core::arch::x86_64::{
 };
 
 use super::{Backend, Batch};
-use crate::cpu::{Feature, Head};
+use crate::cpu::Head;
 use crate::poly1305::batch::{self, Message};
 use crate::poly1305::isa::{Isa, MOST_LANES};
 use crate::poly1305::lanes26::Radix26;
 use crate::poly1305::scalar::State;
 use crate::poly1305::{Keep, lanes};
 
+cpufeatures::new!(avx2, "avx2");
+
 pub(super) const ROW: Backend = Backend {
-    head: Head { name: "avx2", level: 20, usable: || Feature::Avx2.is_here() },
+    head: Head { name: "avx2", level: 20, usable: avx2::get },
     min_blocks: MIN_BLOCKS,
     min_blocks_cached: MIN_BLOCKS_CACHED,
     blocks,

@@ -10,7 +10,7 @@ use core::arch::x86_64::{
 };
 
 use super::{Backend, Batch};
-use crate::cpu::{Feature, Head};
+use crate::cpu::Head;
 use crate::poly1305::batch::{self, Message};
 use crate::poly1305::isa::{Isa, MOST_LANES, Multiply52};
 use crate::poly1305::lanes26::Radix26;
@@ -18,12 +18,16 @@ use crate::poly1305::lanes44::Radix44;
 use crate::poly1305::scalar::State;
 use crate::poly1305::{Keep, lanes};
 
+// The compiler takes AVX2 and FMA to come with AVX-512; the CPU has a bit for each.
+cpufeatures::new!(avx512, "avx512f", "avx2", "fma");
+cpufeatures::new!(avx512ifma, "avx512ifma", "avx512f", "avx2", "fma");
+
 /// 176 bytes one-shot: on Zen 5 (EPYC 9005) a message of 9 to 16 blocks takes 153 cycles, 11 in the scalar
 /// code 155; where each waits for the one before, 231 and 180, and 15 blocks are even. Linux takes 18
 /// blocks (288 bytes) for its AVX-512 code (Biggers, 2025). With powers 80 bytes: up to 8 blocks take 76
 /// cycles, 5 in the scalar code 78.
 pub(super) const IFMA: Backend = Backend {
-    head: Head { name: "avx512ifma", level: 40, usable: || Feature::Avx512Ifma.is_here() },
+    head: Head { name: "avx512ifma", level: 40, usable: avx512ifma::get },
     min_blocks: 11,
     min_blocks_cached: 5,
     blocks: ifma_blocks,
@@ -34,7 +38,7 @@ pub(super) const IFMA: Backend = Backend {
 /// message waits for the one before, 291, and 20 blocks are even. With powers 144 bytes: 9 to 16 blocks
 /// take 127 cycles, 9 in the scalar code 130.
 pub(super) const ROW: Backend = Backend {
-    head: Head { name: "avx512", level: 30, usable: || Feature::Avx512.is_here() },
+    head: Head { name: "avx512", level: 30, usable: avx512::get },
     min_blocks: 20,
     min_blocks_cached: 9,
     blocks,
