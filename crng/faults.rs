@@ -456,11 +456,17 @@ fn a_seed_lasts_a_minute_and_a_mebibyte() {
         assert_eq!(health().reseeds(), 1, "short keys and bytes don't look at the clock");
         fill_keys(&mut [0; 16]).expect("there is entropy");
         assert_eq!(health().reseeds(), 2);
+        age(RESEED_NS);
+        fill_array(&mut [0; 15], true).expect("there is entropy");
+        fill_array(&mut [0; 16], false).expect("there is entropy");
+        assert_eq!(health().reseeds(), 2, "nor do they in arrays");
+        fill_array(&mut [0; 16], true).expect("there is entropy");
+        assert_eq!(health().reseeds(), 3);
         page().set_bytes_since(RESEED_BYTES);
         leave(0);
-        assert_eq!(health().reseeds(), 2);
-        take(1);
         assert_eq!(health().reseeds(), 3);
+        take(1);
+        assert_eq!(health().reseeds(), 4);
         assert!(page().bytes_since() < RESEED_BYTES);
     });
 }

@@ -74,6 +74,13 @@ fn integers_have_all_their_bits() {
     assert!((1..200).contains(&heads), "{heads} of 200");
 }
 
+/// Of 1024 truth values, fewer than 352 or more than 672 are true with a probability of 2^-75.
+#[test]
+fn truth_is_as_likely_as_falsehood() {
+    let heads = (0..1024).filter(|_| crng::bool()).count();
+    assert!((352..=672).contains(&heads), "{heads} of 1024");
+}
+
 #[test]
 fn choices_stay_in_their_bounds_and_reach_them() {
     let below: BTreeSet<u64> = (0..1000).map(|_| crng::below(5)).collect();

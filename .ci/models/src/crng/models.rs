@@ -3,7 +3,7 @@
 use std::prelude::rust_2024::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use world::{Kernel, keys, mapped, mapping_of, refuse_after, run_on};
+use world::{Kernel, keys, mapped, mapping_of, refuse_after, refuse_keys, run_on};
 
 use super::page::{Page, Slot, mode, start_anew};
 use super::paged::{EPOCH, Memory, reseed_all};
@@ -216,18 +216,36 @@ pub(crate) fn stamps_of_pages() {
     assert!(again.iter().all(|page| pages.contains(page)));
 }
 
-/// Threads that draw, end and are followed by another: different bytes, one slab, one key for their ends.
+/// Threads that draw, end and are followed by another: different bytes, one slab, one key for their ends,
+/// and wiped pages. That these can be taken again is no matter of this model: to loom a load of a flag may
+/// see the exchange of who came second, even after the store that gave the page back.
 pub(crate) fn threads() {
-    let draw = || {
-        let mut bytes = [0; 16];
-        assert_eq!(thread::fill(&mut bytes), Ok(()));
-        bytes
-    };
-    let (a, b) = at_once(draw, draw);
-    let c = draw();
+    let first = take().page;
+    let (a, b) = at_once(draw_in_a_thread, draw_in_a_thread);
+    assert!(are_wiped_after(first));
+    let c = draw_in_a_thread();
     assert!(a != b && b != c && c != a);
     assert_eq!((mapped(), keys()), (ONE_SLAB, 1));
-    // The threads have given their pages back: they are the next that are taken.
-    let pages = [take().page, take().page];
-    assert!(pages.iter().all(|page| page.stamp() == 0));
+}
+
+/// A thread that can't be told of its end keeps no page.
+pub(crate) fn threads_without_ends() {
+    refuse_keys();
+    let first = take().page;
+    let (a, b) = at_once(draw_in_a_thread, draw_in_a_thread);
+    assert!(a != b && are_wiped_after(first));
+}
+
+fn draw_in_a_thread() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    assert_eq!(thread::fill(&mut bytes), Ok(()));
+    bytes
+}
+
+/// Whether the two pages after one hold nothing.
+fn are_wiped_after(first: Page) -> bool {
+    let first = place(first) & !0xfff;
+    let words = (first + 0x1000..first + 0x3000).step_by(8);
+    // SAFETY: a slab has 64 pages, and nobody else is at work.
+    words.into_iter().all(|at| unsafe { *(at as *const u64) } == 0)
 }

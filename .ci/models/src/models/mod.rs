@@ -23,6 +23,7 @@ pub(crate) const ALL: &[(&str, usize, fn())] = &[
     ("first seed", 3, crng::models::first_seed),
     ("stamps of pages", 2, crng::models::stamps_of_pages),
     ("threads", 2, crng::models::threads),
+    ("threads without ends", 2, crng::models::threads_without_ends),
     ("first stamp", 3, fork::first_stamp),
     ("stamp without memory", 3, fork::stamp_without_memory),
     ("stamp by kernel", 3, fork::stamp_by_kernel),

@@ -153,6 +153,9 @@ pub unsafe fn pthread_key_create(
     key: *mut pthread_key_t,
     destructor: Option<unsafe extern "C" fn(*mut c_void)>,
 ) -> c_int {
+    if run(|run| run.no_keys) {
+        return libc::EAGAIN;
+    }
     let number = run(|run| {
         let destructor = destructor.expect("the library gives one");
         run.keys.push(Key { destructor, deleted: false, values: Default::default() });
@@ -182,6 +185,11 @@ pub unsafe fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c
         key.values.insert(thread, value.addr());
     });
     0
+}
+
+/// Has there be no more keys.
+pub fn refuse_keys() {
+    run(|run| run.no_keys = true);
 }
 
 /// How many keys there are.

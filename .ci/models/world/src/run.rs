@@ -53,6 +53,7 @@ pub(crate) struct Run {
     pub(crate) kernel: Kernel,
     locals: HashMap<(ThreadId, usize), Rc<dyn Any>>,
     pub(crate) keys: Vec<Key>,
+    pub(crate) no_keys: bool,
     // Made before the model's threads, so that making one is no event between them.
     spare_atomics: Vec<Rc<AtomicU64>>,
     spare_cells: Vec<Rc<UnsafeCell<()>>>,
