@@ -100,7 +100,8 @@ pub unsafe fn madvise(place: *mut c_void, len: usize, advice: c_int) -> c_int {
                 MADV_WIPEONFORK => kernel.wipes && !mapping.droppable,
                 MADV_DONTDUMP => kernel.hides,
                 MADV_KEEPONFORK => !mapping.droppable || kernel.keeps_droppable,
-                _ => false,
+                // Those that there have always been.
+                _ => (0..=4).contains(&advice),
             }
     });
     if taken { 0 } else { -1 }
