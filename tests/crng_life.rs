@@ -367,6 +367,7 @@ fn a_thread_that_is_warm_lives_to_its_next_seed_in_a_sandbox_that_kills() {
 #[test]
 fn the_first_seed_of_a_process_lasts_for_one_refill() {
     in_a_process("the_first_seed_of_a_process_lasts_for_one_refill", || {
+        assert_ne!(crng::mode(), crng::Mode::Direct, "nothing is refilled there");
         let told = || (crng::health().reseeds(), crng::health().refills());
         while told().1 < 2 {
             let _ = crng::u8();
