@@ -18,7 +18,7 @@ use core::hint::black_box;
 use super::data::Keystream;
 use super::isa::Isa;
 use super::pair::{self, InOrder};
-use super::wide::{put_blocks, rounds};
+use super::wide::put_blocks;
 use super::{CONSTANTS, DOUBLE_ROUNDS, State, words};
 
 /// The lanes of the longest pass.
@@ -105,7 +105,7 @@ pub(super) fn lanes_in_pairs<I: InOrder>(isa: I, lanes: Lanes<'_>, blocks: &mut 
 #[inline(always)]
 fn pass<I: Isa>(isa: I, lanes: Lanes<'_>, at: usize, sink: &mut Keystream<'_>) {
     let start = matrices(isa, keys(isa, lanes, at), places(isa, lanes, at));
-    let mut x = rounds(isa, start, DOUBLE_ROUNDS, || ());
+    let mut x = isa.rounds(start, DOUBLE_ROUNDS, || ());
     for i in 0..16 {
         x[i] = isa.add(x[i], start[i]);
     }

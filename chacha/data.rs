@@ -9,6 +9,8 @@
 //! Kernels are generic over [`Data`], so each mode gets code of its own and no mode is tested for
 //! inside a loop.
 
+use zeroize::Zeroize;
+
 use super::backend::{Call, Kernels};
 use super::isa::Isa;
 
@@ -58,18 +60,6 @@ pub(crate) trait Data: Sink + Sized {
     /// If there are not 64 bytes.
     #[allow(dead_code, reason = "for a block function that is not the compiler's")]
     fn as_block(&mut self) -> (*const [u8; 64], *mut [u8; 64]);
-
-    /// As [`Data::put`], a vector at a time as far as they go.
-    #[inline(always)]
-    fn put_all<I: Isa>(&mut self, isa: I, keystream: &[u8]) {
-        let whole = keystream.len() - keystream.len() % I::BYTES;
-        let mut at = 0;
-        while at < whole {
-            self.window(at, I::BYTES).put_vector(isa, 0, isa.load(&keystream[at..]));
-            at += I::BYTES;
-        }
-        self.window(at, keystream.len() - at).put(&keystream[at..]);
-    }
 
     /// The kernel that works in this mode.
     fn kernel(kernels: &Kernels) -> Call<Self>;
@@ -355,6 +345,55 @@ impl<D: Data> Sink for Parts<'_, D> {
             Some(lead) if at < 64 => isa.store(&mut lead[at..], keystream),
             Some(_) => self.data.put_part(isa, at - 64, keystream),
             None => self.data.put_part(isa, at, keystream),
+        }
+    }
+}
+
+/// As [`Parts`], where there are no masks: what is shorter than a vector waits in a buffer for the end
+/// of the pass. Its bytes could be put where they are made, but there are many such places.
+#[derive(Debug)]
+pub(crate) struct Pieces<'a, D> {
+    pub(crate) lead: Option<&'a mut [u8; 64]>,
+    pub(crate) data: D,
+    last: [u8; LONGEST_VECTOR],
+}
+
+/// The bytes of the longest vector without masks.
+const LONGEST_VECTOR: usize = 32;
+
+impl<'a, D: Data> Pieces<'a, D> {
+    #[inline(always)]
+    pub(crate) fn new(lead: Option<&'a mut [u8; 64]>, data: D) -> Self {
+        Self { lead, data, last: [0; LONGEST_VECTOR] }
+    }
+
+    /// Puts what waits.
+    #[inline(always)]
+    pub(crate) fn finish<I: Isa>(mut self, _isa: I) {
+        let len = self.data.len();
+        let rest = len % I::BYTES;
+        if rest > 0 {
+            self.data.window(len - rest, rest).put(&self.last[..rest]);
+            self.last.zeroize();
+        }
+    }
+}
+
+impl<D: Data> Sink for Pieces<'_, D> {
+    #[inline(always)]
+    fn put_vector<I: Isa>(&mut self, isa: I, mut at: usize, keystream: I::V) {
+        const { assert!(I::BYTES <= LONGEST_VECTOR) };
+        if let Some(lead) = &mut self.lead {
+            if at < 64 {
+                return isa.store(&mut lead[at..], keystream);
+            }
+            at -= 64;
+        }
+        let len = self.data.len();
+        if at + I::BYTES <= len {
+            self.data.put_vector(isa, at, keystream);
+        } else if at < len {
+            isa.store(&mut self.last, keystream);
         }
     }
 }

@@ -157,6 +157,20 @@ fn promised_shapes(
             (16..=16, &[("pipelined", 16)]),
             (64..=64, &[("pipelined", 64)]),
         ],
+        "avx2" if tuning == Tuning::Zen5 => &[
+            (1..=1, &[("scalar", 1)]),
+            (2..=2, &[("chains", 2)]),
+            (3..=4, &[("chains", 4)]),
+            (5..=6, &[("chains", 6)]),
+            (7..=8, &[("vertical", 8)]),
+            (9..=9, &[("woven", 1), ("vertical", 8)]),
+            (10..=16, &[("pair", 16)]),
+            (17..=17, &[("woven", 1), ("pair", 16)]),
+            (18..=18, &[("pair", 16), ("chains", 2)]),
+            (24..=24, &[("pair", 16), ("vertical", 8)]),
+            (25..=25, &[("woven", 1), ("pair", 16), ("vertical", 8)]),
+            (26..=32, &[("pair", 16), ("pair", 16)]),
+        ],
         "avx2" => &[
             (1..=2, &[("chains", 2)]),
             (3..=4, &[("chains", 4)]),
@@ -197,19 +211,22 @@ fn each_length_runs_the_shape_that_is_promised() {
             }
         }
         let zen5 = core.tuned(Tuning::Zen5);
-        let woven = core.name() == "avx512";
-        let one_too_many = if woven { "woven pair" } else { "scalar" };
+        let one_too_many = match core.name() {
+            "avx512" => "woven pair",
+            "avx2" => "pair", // after the name of what is woven into it
+            _ => "scalar",
+        };
         for (blocks, body) in [(1, "scalar"), (zen5.longest_pass() + 1, one_too_many)] {
             let mut bytes = vec![0; 64 * blocks];
             let ran = shapes::recorded(|| zen5.run(&state, 0, None, InPlace(&mut bytes)));
             assert_eq!(ran.last().expect("a body").0, body, "{} on Zen 5", core.name());
         }
-        if core.name() == "avx512" {
-            for (range, promised) in promised_shapes("avx512", Tuning::Zen5) {
+        if ["avx512", "avx2"].contains(&core.name()) {
+            for (range, promised) in promised_shapes(core.name(), Tuning::Zen5) {
                 for blocks in range.clone() {
                     let mut bytes = vec![0; 64 * blocks];
                     let ran = shapes::recorded(|| zen5.run(&state, 0, None, InPlace(&mut bytes)));
-                    assert_eq!(ran, *promised, "{blocks} blocks on Zen 5");
+                    assert_eq!(ran, *promised, "{}, {blocks} blocks on Zen 5", core.name());
                 }
             }
         }
@@ -238,7 +255,8 @@ fn a_block_apart_shares_the_first_pass() {
 /// Nor on Zen 5, where it is woven into a pass, unless the pass is a pair that has room for it.
 #[test]
 fn a_block_apart_is_woven_into_the_first_pass() {
-    const PROMISED: &[(core::ops::RangeInclusive<usize>, &[Shape])] = &[
+    type Promised = &'static [(core::ops::RangeInclusive<usize>, &'static [Shape])];
+    const AVX512: Promised = &[
         (0..=0, &[("scalar", 1)]),
         (1..=4, &[("woven chains", 4)]),
         (5..=8, &[("woven chains", 8)]),
@@ -249,11 +267,28 @@ fn a_block_apart_is_woven_into_the_first_pass() {
         (48..=63, &[("pair", 32), ("pair", 32)]),
         (64..=64, &[("woven pair", 32), ("pair", 32)]),
     ];
-    for core in usable(TABLE).map(Core::on).filter(|core| core.name() == "avx512") {
-        for (range, promised) in PROMISED {
+    // Only a block that is one too many is woven.
+    const AVX2: Promised = &[
+        (0..=0, &[("scalar", 1)]),
+        (1..=1, &[("chains", 2)]),
+        (7..=7, &[("vertical", 8)]),
+        (8..=8, &[("woven", 1), ("vertical", 8)]),
+        (9..=15, &[("pair", 16)]),
+        (16..=16, &[("woven", 1), ("pair", 16)]),
+        (17..=17, &[("pair", 16), ("chains", 2)]),
+        (24..=24, &[("woven", 1), ("pair", 16), ("vertical", 8)]),
+        (32..=32, &[("woven", 1), ("pair", 16), ("pair", 16)]),
+    ];
+    for core in usable(TABLE).map(Core::on) {
+        let promised = match core.name() {
+            "avx512" => AVX512,
+            "avx2" => AVX2,
+            _ => continue,
+        };
+        for (range, promised) in promised {
             for blocks in range.clone() {
                 let ran = ran_with_a_lead(core.tuned(Tuning::Zen5), blocks);
-                assert_eq!(ran, *promised, "{blocks} blocks and one apart");
+                assert_eq!(ran, *promised, "{}, {blocks} blocks and one apart", core.name());
             }
         }
     }
@@ -331,7 +366,8 @@ fn only_a_block_that_needs_its_own_pass_is_left_to_scalar() {
         let pass = zen5.longest_pass();
         for blocks in 1..=3 * pass {
             let alone = pass > 1 && blocks % pass == 1;
-            let goes_scalar = alone && core.name() != "avx512"; // which weaves it into a pass
+            // These weave it into a pass.
+            let goes_scalar = alone && !["avx512", "avx2"].contains(&core.name());
             assert_eq!(
                 zen5.last_block_goes_scalar(blocks),
                 goes_scalar,

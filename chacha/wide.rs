@@ -32,13 +32,13 @@ pub(crate) fn pass<I: Isa, S: Sink>(isa: I, state: &State, first: u64, sink: &mu
 
 /// What happens between the rounds. A trait and not a closure: what has vectors in it must be inlined.
 pub(crate) trait Between {
-    /// After a quarter, 0 to 3, of each double round.
-    fn at(&mut self, quarter: usize);
+    /// After a quarter, 0 to 3, of each double round; an eighth, 0 to 7, where two passes run in step.
+    fn at(&mut self, part: usize);
 }
 
 impl<F: FnMut()> Between for F {
     #[inline(always)]
-    fn at(&mut self, _quarter: usize) {
+    fn at(&mut self, _part: usize) {
         self();
     }
 }
@@ -87,13 +87,13 @@ pub(super) fn woven_pass<I: InOrder, S: Sink>(
 fn words<I: Isa>(isa: I, state: &State, first: u64, between: impl Between) -> [I::V; 16] {
     let words = state.words(0);
     let counters = isa.count_lanes(state.counter.wrapping_add(first));
-    let x = rounds(isa, matrix(isa, words, counters), state.double_rounds, between);
+    let x = isa.rounds(matrix(isa, words, counters), state.double_rounds, between);
     feed_forward(isa, x, words, counters)
 }
 
 /// The matrix, a word of it in each vector; words 12 and 13 are each lane's own.
 #[inline(always)]
-fn matrix<I: Isa>(isa: I, words: [u32; 16], (low, high): (I::V, I::V)) -> [I::V; 16] {
+pub(super) fn matrix<I: Isa>(isa: I, words: [u32; 16], (low, high): (I::V, I::V)) -> [I::V; 16] {
     let mut x = [isa.splat(words[0]); 16];
     for i in 1..16 {
         x[i] = isa.splat(words[i]);
@@ -103,7 +103,7 @@ fn matrix<I: Isa>(isa: I, words: [u32; 16], (low, high): (I::V, I::V)) -> [I::V;
 }
 
 #[inline(always)]
-fn feed_forward<I: Isa>(
+pub(super) fn feed_forward<I: Isa>(
     isa: I,
     mut x: [I::V; 16],
     words: [u32; 16],

@@ -13,6 +13,7 @@
 
 use super::State;
 use super::backend::scalar::{self, alone, quarter_round};
+use super::wide::Between;
 
 /// The block apart. On its way it is in no memory but what the compiler spills.
 pub(super) struct Lead<'a> {
@@ -61,6 +62,18 @@ impl<'a> Lead<'a> {
         let words = self.out.as_chunks_mut().0.iter_mut();
         for (word, (x, start)) in words.zip(self.x.into_iter().zip(self.start)) {
             *word = alone(x.wrapping_add(start)).to_le_bytes();
+        }
+    }
+}
+
+/// A block apart in the slots of a pass that has four of them in each double round, or eight.
+pub(super) struct Slots<'l, 'a, const SLOTS: usize>(pub(super) &'l mut Lead<'a>);
+
+impl<const SLOTS: usize> Between for Slots<'_, '_, SLOTS> {
+    #[inline(always)]
+    fn at(&mut self, slot: usize) {
+        for i in 0..8 / SLOTS {
+            self.0.quarter_round(slot * (8 / SLOTS) + i);
         }
     }
 }

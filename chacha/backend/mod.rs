@@ -257,7 +257,10 @@ impl Core {
     /// Whether so many blocks are one too many for a pass, and the row weaves that one into it.
     #[inline]
     fn first_block_is_woven(self, blocks: usize) -> bool {
-        let shorter_pass = matches!(blocks, 5..=9 | 17);
+        let shorter_pass = match self.longest_pass() {
+            32 => matches!(blocks, 5..=9 | 17),
+            _ => blocks % 8 == 1,
+        };
         self.kernels.weaves_a_lead && blocks > 1 && (shorter_pass || self.one_too_many(blocks))
     }
 

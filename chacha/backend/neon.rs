@@ -16,8 +16,7 @@ use core::arch::asm;
 use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::{Isa, Scratched};
-use crate::chacha::shapes::Scratch;
+use crate::chacha::isa::Isa;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
@@ -41,10 +40,6 @@ const KERNELS: Kernels = Kernels {
 
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
     shapes::run(Neon(()), state, first, lead, data);
-}
-
-fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-    shapes::edge(Neon(()), state, first, blocks, scratch);
 }
 
 fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
@@ -103,13 +98,6 @@ fn words(words: [u32; 4]) -> uint32x4_t {
 fn bytes(bytes: &[u8; 16]) -> uint32x4_t {
     // SAFETY: the array has 16 bytes, and the load needs no alignment.
     unsafe { vreinterpretq_u32_u8(vld1q_u8(bytes.as_ptr())) }
-}
-
-impl Scratched for Neon {
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
-    }
 }
 
 impl Isa for Neon {

@@ -9,8 +9,7 @@ use core::arch::wasm32::{
 use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::{Isa, Scratched};
-use crate::chacha::shapes::Scratch;
+use crate::chacha::isa::Isa;
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
@@ -34,10 +33,6 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
     shapes::run(Simd128(()), state, first, lead, data);
 }
 
-fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-    shapes::edge(Simd128(()), state, first, blocks, scratch);
-}
-
 fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Simd128(()), lanes, blocks);
 }
@@ -49,13 +44,6 @@ struct Simd128(());
 #[inline(always)]
 fn rotl(v: v128, left: u32) -> v128 {
     v128_or(i32x4_shl(v, left), u32x4_shr(v, 32 - left))
-}
-
-impl Scratched for Simd128 {
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
-    }
 }
 
 impl Isa for Simd128 {

@@ -11,8 +11,7 @@ use core::arch::x86_64::{
 use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lanes};
 use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::{Isa, Scratched};
-use crate::chacha::shapes::Scratch;
+use crate::chacha::isa::{self, Isa};
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
@@ -36,10 +35,6 @@ fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M:
     shapes::run(Sse2(()), state, first, lead, data);
 }
 
-fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-    shapes::edge(Sse2(()), state, first, blocks, scratch);
-}
-
 fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
     batch::lanes(Sse2(()), lanes, blocks);
 }
@@ -57,13 +52,6 @@ macro_rules! sse2 {
             $call
         }
     }};
-}
-
-impl Scratched for Sse2 {
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        edge(state, first, blocks, scratch);
-    }
 }
 
 impl Isa for Sse2 {
@@ -95,7 +83,7 @@ impl Isa for Sse2 {
 
     #[inline(always)]
     fn last_row(self, counter: u64, nonce: u64) -> __m128i {
-        sse2!(_mm_set_epi64x(nonce.cast_signed(), counter.cast_signed()))
+        sse2!(_mm_set_epi64x(isa::alone(nonce).cast_signed(), counter.cast_signed()))
     }
 
     #[inline(always)]

@@ -1,20 +1,25 @@
 //! AVX2: 256-bit vectors, two 128-bit lanes.
 
+pub(crate) mod pair;
+mod rounds;
+
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, _mm_setr_epi32, _mm256_add_epi32, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi32,
-    _mm256_loadu_si256, _mm256_max_epu32, _mm256_or_si256, _mm256_permute2x128_si256,
-    _mm256_set_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setr_epi64x,
-    _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
-    _mm256_storeu_si256, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64, _mm256_xor_si256,
+    __m256i, _mm_cvtsi64_si128, _mm_setr_epi32, _mm_unpacklo_epi64, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi32, _mm256_loadu_si256,
+    _mm256_max_epu32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set_epi32,
+    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_shuffle_epi8,
+    _mm256_shuffle_epi32, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_si256,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256,
 };
 
 use super::{Backend, Kernels};
 use crate::chacha::batch::{self, Blocks, Lanes};
-use crate::chacha::data::{Mode, mode};
-use crate::chacha::isa::{Isa, Scratched};
-use crate::chacha::shapes::Scratch;
+use crate::chacha::data::{Data, Mode, Pieces, mode};
+use crate::chacha::isa::{self, Isa};
+use crate::chacha::wide::{self, Between};
+use crate::chacha::woven::{Lead, Slots};
 use crate::chacha::{State, shapes};
 use crate::cpu::Head;
 
@@ -23,7 +28,15 @@ cpufeatures::new!(avx2, "avx2");
 pub(super) const ROW: Backend = Backend {
     head: Head { name: "avx2", level: 20, usable: avx2::get },
     kernels: KERNELS,
-    on_zen5: KERNELS.with_scalar_singles(),
+    on_zen5: Kernels {
+        longest_pass: 16,
+        single_block_goes_scalar: true,
+        weaves_a_lead: true,
+        in_place: run_on_zen5::<mode::InPlace>,
+        apart: run_on_zen5::<mode::Apart>,
+        keystream: run_on_zen5::<mode::Keystream>,
+        lanes,
+    },
 };
 
 const KERNELS: Kernels = Kernels {
@@ -38,12 +51,85 @@ const KERNELS: Kernels = Kernels {
 
 #[target_feature(enable = "avx2")]
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    if data.len() + if lead.is_some() { 64 } else { 0 } > 512 {
+        return run_long::<M>(state, first, lead, data);
+    }
+    shapes::short(Avx2::new(), state, first, lead, data);
+}
+
+/// A function of its own, since short messages would pay for what the loop wants ready.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn run_long<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
     shapes::run(Avx2::new(), state, first, lead, data);
 }
 
 #[target_feature(enable = "avx2")]
-fn edge(state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-    shapes::edge(Avx2::new(), state, first, blocks, scratch);
+fn run_on_zen5<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
+    if data.len() + if lead.is_some() { 64 } else { 0 } > 512 {
+        return run_in_pairs::<M>(state, first, lead, data);
+    }
+    shapes::short(Avx2::new(), state, first, lead, data);
+}
+
+/// As [`run_long`].
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn run_in_pairs<M: Mode>(
+    state: &State,
+    mut first: u64,
+    mut lead: Option<&mut [u8; 64]>,
+    mut data: M::Data<'_>,
+) {
+    let isa = Avx2::new();
+    let mut at = 0;
+    // A block apart that is one too many for the passes of the others.
+    if data.len().div_ceil(64) % 8 == 0
+        && let Some(lead) = lead.take_if(|_| data.len() > 0)
+    {
+        at = weave::<M>(state, first, lead, &mut data);
+        first = first.wrapping_add(1 + (at / 64) as u64);
+    }
+    loop {
+        let apart = if lead.is_some() { 64 } else { 0 };
+        let rest = data.len() - at;
+        if apart + rest <= 512 {
+            let (_, rest) = data.split_at(at);
+            return shapes::short(isa, state, first, lead, rest);
+        }
+        if apart == 0 && rest >= 1024 {
+            pair::pass(isa, state, first, &mut data.window(at, 1024), || ());
+            at += 1024;
+        } else {
+            let len = rest.min(1024 - apart);
+            let mut pieces = Pieces::new(lead.take(), data.window(at, len));
+            pair::pass(isa, state, first, &mut pieces, || ());
+            pieces.finish(isa);
+            at += len;
+        }
+        first = first.wrapping_add(16);
+    }
+}
+
+/// The first pass of the blocks behind `first`; that one is woven into it and goes to `lead`. Returns
+/// how far that came, in bytes of `data`.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn weave<M: Mode>(state: &State, first: u64, lead: &mut [u8; 64], data: &mut M::Data<'_>) -> usize {
+    shapes::record("woven", 1);
+    let isa = Avx2::new();
+    let mut lead = Lead::new(state, first, lead);
+    let first = first.wrapping_add(1);
+    let len = data.len().min(1024);
+    let mut pieces = Pieces::new(None, data.window(0, len));
+    if len <= 512 {
+        wide::pass_with(isa, state, first, &mut pieces, Slots::<4>(&mut lead));
+    } else {
+        pair::pass(isa, state, first, &mut pieces, Slots::<8>(&mut lead));
+    }
+    pieces.finish(isa);
+    lead.finish();
+    len
 }
 
 #[target_feature(enable = "avx2")]
@@ -89,13 +175,6 @@ macro_rules! avx2 {
     }};
 }
 
-impl Scratched for Avx2 {
-    #[inline(always)]
-    fn edge(self, state: &State, first: u64, blocks: usize, scratch: &mut Scratch) {
-        avx2!(edge(state, first, blocks, scratch));
-    }
-}
-
 impl Isa for Avx2 {
     type V = __m256i;
 
@@ -127,9 +206,12 @@ impl Isa for Avx2 {
 
     #[inline(always)]
     fn last_row(self, counter: u64, nonce: u64) -> __m256i {
-        let next = counter.wrapping_add(1).cast_signed();
-        let (counter, nonce) = (counter.cast_signed(), nonce.cast_signed());
-        avx2!(_mm256_setr_epi64x(counter, nonce, next, nonce))
+        let [counter, nonce] = [counter, isa::alone(nonce)].map(u64::cast_signed);
+        let row = avx2!(_mm256_broadcastsi128_si256(_mm_unpacklo_epi64(
+            _mm_cvtsi64_si128(counter),
+            _mm_cvtsi64_si128(nonce)
+        )));
+        avx2!(_mm256_add_epi64(row, _mm256_setr_epi64x(0, 0, 1, 0)))
     }
 
     #[inline(always)]
@@ -184,6 +266,11 @@ impl Isa for Avx2 {
     #[inline(always)]
     fn rotl7(self, v: __m256i) -> __m256i {
         avx2!(_mm256_or_si256(_mm256_slli_epi32::<7>(v), _mm256_srli_epi32::<25>(v)))
+    }
+
+    #[inline(always)]
+    fn rounds(self, x: [__m256i; 16], double_rounds: u32, between: impl Between) -> [__m256i; 16] {
+        rounds::one_pass(self, x, double_rounds, between)
     }
 
     #[inline(always)]
