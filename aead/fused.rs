@@ -11,20 +11,43 @@
 //! 3. A block of Poly1305 takes as long as two quarter rounds, a little less than its share: of the
 //!    40 slots between quarter rounds, every fifth stays empty, so that the 32 blocks of a chunk of
 //!    512 bytes are spread over all rounds (Zen 3, 64 KiB: 90.9 k cycles without that, 85.8 k with
-//!    it, 102.8 k unfused).
+//!    it, 102.8 k unfused). Two passes in step have 80 slots for 64 blocks.
 //! 4. To open, the whole tag comes before the first byte, so there is nothing to fuse.
 
-use crate::chacha::data::{Apart, InPlace};
+use crate::chacha::data::{Apart, InPlace, Sink};
 use crate::chacha::isa::Isa;
 use crate::chacha::{State, wide};
 use crate::poly1305::scalar;
 
-/// Encrypts whole chunks of `4 * QUADS` blocks, of which block `first` is the first, from byte
-/// `encrypted` of `out` on: what is before that is ciphertext already. The message lies in `source`,
-/// byte for byte, or in `out` itself. Authenticates from byte 0 on, and returns how far that came.
+/// What encrypts a chunk and leaves slots between its rounds.
+pub(super) trait Pass: Copy {
+    /// The bytes of a chunk.
+    const CHUNK: usize;
+
+    /// Puts the keystream from block `first` on to `sink`, and calls `between` for each slot: there
+    /// are five for each four blocks of Poly1305 in a chunk.
+    fn run<S: Sink>(self, state: &State, first: u64, sink: &mut S, between: impl FnMut());
+}
+
+/// The vertical pass.
+#[derive(Clone, Copy)]
+pub(super) struct Vertical<I>(pub(super) I);
+
+impl<I: Isa> Pass for Vertical<I> {
+    const CHUNK: usize = 64 * 4 * I::QUADS;
+
+    #[inline(always)]
+    fn run<S: Sink>(self, state: &State, first: u64, sink: &mut S, between: impl FnMut()) {
+        wide::pass_with(self.0, state, first, sink, between);
+    }
+}
+
+/// Encrypts whole chunks, of which block `first` is the first, from byte `encrypted` of `out` on: what
+/// is before that is ciphertext already. The message lies in `source`, byte for byte, or in `out`
+/// itself. Authenticates from byte 0 on, and returns how far that came.
 #[inline(always)]
-pub(super) fn seal<I: Isa>(
-    isa: I,
+pub(super) fn seal<P: Pass>(
+    pass: P,
     state: &State,
     mut first: u64,
     mac: &mut scalar::State,
@@ -32,11 +55,10 @@ pub(super) fn seal<I: Isa>(
     out: &mut [u8],
     encrypted: usize,
 ) -> usize {
-    let chunk = 64 * 4 * I::QUADS;
     let (mut authenticated, mut at) = (0, encrypted);
-    while out.len() - at >= chunk {
+    while out.len() - at >= P::CHUNK {
         let (behind, ahead) = out.split_at_mut(at);
-        let ahead = &mut ahead[..chunk];
+        let ahead = &mut ahead[..P::CHUNK];
         let mut blocks = behind[authenticated..].as_chunks::<16>().0.iter();
         let mut slot = 0;
         let mut running = mac.running();
@@ -49,16 +71,16 @@ pub(super) fn seal<I: Isa>(
             }
         };
         match source {
-            None => wide::pass_with(isa, state, first, &mut InPlace(ahead), between),
+            None => pass.run(state, first, &mut InPlace(ahead), between),
             Some(source) => {
-                let ahead = &mut Apart::new(&source[at..at + chunk], ahead);
-                wide::pass_with(isa, state, first, ahead, between);
+                let ahead = &mut Apart::new(&source[at..at + P::CHUNK], ahead);
+                pass.run(state, first, ahead, between);
             }
         }
         mac.set(running);
         authenticated = at - 16 * blocks.len();
-        first = first.wrapping_add((chunk / 64) as u64);
-        at += chunk;
+        first = first.wrapping_add((P::CHUNK / 64) as u64);
+        at += P::CHUNK;
     }
     authenticated
 }

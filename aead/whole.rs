@@ -64,10 +64,6 @@ impl Cores {
     }
 }
 
-/// With block 0, the blocks of one pass of the AVX2 row: how much a fused row leaves to the pass that
-/// makes the Poly1305 key.
-const SHORT: usize = 7 * 64;
-
 /// The bytes that are encrypted before they are authenticated. They should still be in the L1 then, and
 /// each start of Poly1305's vector kernel costs something (Zen 5, cycles to seal 64 KiB: 27,800 by
 /// 8 KiB, 27,400 by 16, 27,100 by 32).
@@ -105,15 +101,18 @@ impl Whole {
     ///
     /// 1. Block 0 comes out of the same pass as the first blocks of the message, unless it would be
     ///    one too many for their passes.
-    /// 2. A fused row takes over after that pass and leaves the end, which is no whole chunk.
+    /// 2. A fused row takes over after one pass, where there is a chunk for it, and leaves the end, which is
+    ///    none.
     pub(super) fn seal<M: Message>(&self, aad: &[u8], mut message: M) -> [u8; 16] {
         let len = message.len();
         let chacha = self.cores.chacha;
         let mut block = [0; 64];
+        // With block 0.
+        let pass = 64 * (chacha.longest_pass() - 1);
         let mut encrypted = len.min(match self.cores.fused {
-            Some(_) => SHORT,
-            None if chacha.block_apart_fits(len) => PIECE - 64,
-            None => 0,
+            Some(fused) if len >= pass + fused.chunk() => pass,
+            _ if chacha.block_apart_fits(len) => PIECE - 64,
+            _ => 0,
         });
         chacha.run(&self.state, 0, Some(&mut block), message.window(0, encrypted));
         let mut mac = self.authenticator(&mut block);

@@ -64,6 +64,11 @@ impl Fused {
         self.row.name()
     }
 
+    /// The bytes of a chunk.
+    pub(super) fn chunk(self) -> usize {
+        self.row.chunk
+    }
+
     /// Encrypts whole chunks, of which block `first` is the first, from byte `encrypted` of `out`
     /// on, in sections, and authenticates from byte 0 on. The message lies in `source`, byte for
     /// byte, or in `out` itself. Returns how far each of both came: encrypted, authenticated; it

@@ -4,7 +4,7 @@
 //! on Neoverse N1 and 69 on V1. One after the other, with vectors for both, that is 186 and 99.
 
 use super::Backend;
-use crate::aead::fused;
+use crate::aead::fused::{self, Vertical};
 use crate::chacha::State;
 use crate::chacha::backend::neon::Neon;
 use crate::cpu::Head;
@@ -21,5 +21,5 @@ fn seal(
     out: &mut [u8],
     encrypted: usize,
 ) -> usize {
-    fused::seal(Neon(()), state, first, mac, source, out, encrypted)
+    fused::seal(Vertical(Neon(())), state, first, mac, source, out, encrypted)
 }
