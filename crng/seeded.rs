@@ -230,3 +230,25 @@ impl fmt::Debug for SeededCrng {
 }
 
 impl ZeroizeOnDrop for SeededCrng {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_the_next_bytes_little_endian() {
+        let seeded = || SeededCrng::from_seed([7; 32]);
+        let bytes: [u8; 31] = seeded().bytes();
+        let mut rng = seeded();
+        assert_eq!(rng.u8().to_le_bytes(), bytes[..1]);
+        assert_eq!(rng.u16().to_le_bytes(), bytes[1..3]);
+        assert_eq!(rng.u32().to_le_bytes(), bytes[3..7]);
+        assert_eq!(rng.u64().to_le_bytes(), bytes[7..15]);
+        assert_eq!(rng.u128().to_le_bytes(), bytes[15..]);
+        assert!((0..31).all(|at| {
+            let mut rng = seeded();
+            rng.fill(&mut [0; 31][..at]);
+            rng.bool() == (bytes[at] & 1 == 1)
+        }));
+    }
+}
