@@ -39,6 +39,22 @@ impl Place {
         Self([0, a, b, c])
     }
 
+    /// The input of HChaCha20.
+    #[inline(always)]
+    pub(crate) fn of_input(input: &[u8; 16]) -> Self {
+        Self(words(input))
+    }
+
+    /// HChaCha20's output, the first and the last row without the feed-forward, out of a block
+    /// (draft-irtf-cfrg-xchacha-03, section 2.2).
+    pub(crate) fn undo_feed_forward(self, block: &[u8; 64], out: &mut [u8; 32]) {
+        let words = block.as_chunks::<4>().0;
+        let kept = words[..4].iter().zip(CONSTANTS).chain(words[12..].iter().zip(self.0));
+        for (out, (word, start)) in out.as_chunks_mut().0.iter_mut().zip(kept) {
+            *out = u32::from_le_bytes(*word).wrapping_sub(start).to_le_bytes();
+        }
+    }
+
     /// A block further on.
     #[inline(always)]
     pub(crate) fn block(self, number: u64) -> Self {

@@ -116,6 +116,32 @@ impl Accumulator {
         }
     }
 
+    /// As [`Accumulator::padded`], of all parts together; returns how long they are.
+    pub(crate) fn padded_parts(&mut self, parts: &[&[u8]]) -> usize {
+        let (mut block, mut len) = ([0; 16], 0);
+        for mut part in parts.iter().copied() {
+            let held = len % 16;
+            len += part.len();
+            if held > 0 {
+                let (head, rest) = part.split_at(part.len().min(16 - held));
+                block[held..held + head.len()].copy_from_slice(head);
+                if held + head.len() < 16 {
+                    continue;
+                }
+                self.blocks(&[block]);
+                part = rest;
+            }
+            let (blocks, rest) = part.as_chunks::<16>();
+            self.blocks(blocks);
+            block = padded(rest);
+        }
+        if len % 16 > 0 {
+            // Zeros lie behind what is held.
+            self.blocks(&[block]);
+        }
+        len
+    }
+
     /// The accumulator itself, for a kernel that takes in whole blocks on its own.
     pub(crate) fn state(&mut self) -> &mut scalar::State {
         &mut self.state
@@ -232,11 +258,6 @@ impl Poly1305 {
 
     pub(crate) fn over(accumulator: Accumulator) -> Self {
         Self { accumulator, block: [0; 16], held: 0 }
-    }
-
-    /// Takes in zeros up to the end of a block (RFC 8439, section 2.8).
-    pub(crate) fn pad(&mut self) {
-        self.update(&[0; 16][..(16 - self.held) % 16]);
     }
 
     /// Takes in the next bytes of the message.

@@ -17,10 +17,13 @@ mod pass;
 
 use core::array;
 
+use zeroize::Zeroize;
+
 use self::pass::{GROUP, Pass, Plan, Room, Starts};
 use super::whole::{Cores, Whole};
 use super::{ChaCha20Poly1305, Error, XChaCha20Poly1305, framing};
-use crate::chacha::batch::{MOST_LANES, Place};
+use crate::chacha;
+use crate::chacha::batch::{Keys, Lanes, MOST_LANES, Place};
 use crate::chacha::data::InPlace;
 use crate::poly1305::{self, tags_are_equal};
 
@@ -143,8 +146,11 @@ pub(super) trait Under<E>: Copy {
     /// Whether all packets have one key.
     const ONE_KEY: bool;
 
-    /// The place of a packet's block 0. Where its key is derived, it is written to `room`.
-    fn start(self, packet: &E, room: &mut [u8; 32]) -> Place;
+    /// Derives the keys of packets, where they are derived.
+    fn derive(self, _cores: Cores, _packets: &[E], _room: &mut Room) {}
+
+    /// The place of a packet's block 0.
+    fn start(self, packet: &E) -> Place;
 
     /// The key that belongs to it.
     fn key<'a>(self, packet: &E, room: &'a [u8; 32]) -> &'a [u8; 32]
@@ -160,7 +166,7 @@ impl Under<Packet<'_>> for &ChaCha20Poly1305 {
     const ONE_KEY: bool = true;
 
     #[inline]
-    fn start(self, packet: &Packet<'_>, _: &mut [u8; 32]) -> Place {
+    fn start(self, packet: &Packet<'_>) -> Place {
         Place::start(&packet.nonce)
     }
 
@@ -181,8 +187,26 @@ impl Under<Packet<'_>> for &ChaCha20Poly1305 {
 impl Under<Packet<'_, 24>> for &XChaCha20Poly1305 {
     const ONE_KEY: bool = false;
 
-    fn start(self, packet: &Packet<'_, 24>, room: &mut [u8; 32]) -> Place {
-        Place::start(&self.derive(&packet.nonce, room))
+    /// In lanes: a block is HChaCha20 and the feed-forward, of which the words that count are public.
+    fn derive(self, cores: Cores, packets: &[Packet<'_, 24>], Room(room): &mut Room) {
+        let mut places = [Place::default(); MOST_LANES];
+        for (place, packet) in places.iter_mut().zip(packets) {
+            *place = Place::of_input(chacha::split_xnonce(&packet.nonce).0);
+        }
+        let mut blocks = [[0; 64]; MOST_LANES];
+        let lanes = Lanes { keys: Keys::One(&self.key), places: &places, count: packets.len() };
+        cores.chacha.lanes(lanes, &mut blocks);
+        for ((room, block), place) in room.iter_mut().zip(&blocks).zip(&places).take(packets.len())
+        {
+            place.undo_feed_forward(block, room);
+        }
+        blocks.as_flattened_mut().zeroize();
+    }
+
+    fn start(self, packet: &Packet<'_, 24>) -> Place {
+        let mut nonce = [0; 12];
+        nonce[4..].copy_from_slice(chacha::split_xnonce(&packet.nonce).1);
+        Place::start(&nonce)
     }
 
     fn key<'a>(self, _: &Packet<'_, 24>, room: &'a [u8; 32]) -> &'a [u8; 32]
@@ -204,7 +228,7 @@ struct Keyed;
 impl<'c, 'p> Under<(&'c ChaCha20Poly1305, Packet<'p>)> for Keyed {
     const ONE_KEY: bool = false;
 
-    fn start(self, (_, packet): &(&'c ChaCha20Poly1305, Packet<'p>), _: &mut [u8; 32]) -> Place {
+    fn start(self, (_, packet): &(&'c ChaCha20Poly1305, Packet<'p>)) -> Place {
         Place::start(&packet.nonce)
     }
 
@@ -242,7 +266,7 @@ pub(super) fn seal<E: Entry>(cores: Cores, packets: &mut [E], under: impl Under<
         if plan.passes(plan.blocks()) < packets.len() {
             apply_whole_passes(cores, &plan, packets, under, |_| true);
             let mut room = Room::new();
-            let starts = Starts::new(packets, under, &mut room);
+            let starts = Starts::new(cores, packets, under, &mut room);
             let (mut pass, mut keys) = (Pass::new(), Room::new());
             let mut stretches = plan.all();
             while pass.make(cores.chacha, &starts, &mut stretches) {
@@ -283,7 +307,7 @@ pub(super) fn open<E: Entry>(
         };
         if passes < count {
             let mut room = Room::new();
-            let starts = Starts::new(packets, under, &mut room);
+            let starts = Starts::new(cores, packets, under, &mut room);
             let (mut pass, mut keys) = (Pass::new(), Room::new());
             let mut stretches = if at_once { plan.all() } else { plan.keys() };
             pass.make(cores.chacha, &starts, &mut stretches);

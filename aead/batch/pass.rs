@@ -2,7 +2,7 @@
 
 use zeroize::Zeroize;
 
-use super::{Entry, Under};
+use super::{Cores, Entry, Under};
 use crate::chacha;
 use crate::chacha::batch::{Blocks, Keys, Lanes, MOST_LANES, Place};
 use crate::chacha::data::xor;
@@ -112,7 +112,7 @@ impl Stretches {
 }
 
 /// A key for each packet. Wiped on drop.
-pub(super) struct Room(pub(super) [[u8; 32]; GROUP]);
+pub(in crate::aead) struct Room(pub(super) [[u8; 32]; GROUP]);
 
 impl Room {
     pub(super) fn new() -> Self {
@@ -136,13 +136,16 @@ pub(super) struct Starts<'a> {
 impl<'a> Starts<'a> {
     /// Keys that are derived lie in `room`.
     pub(super) fn new<E: 'a, U: Under<E> + 'a>(
+        cores: Cores,
         packets: &[E],
         under: U,
-        Room(room): &'a mut Room,
+        room: &'a mut Room,
     ) -> Self {
+        under.derive(cores, packets, room);
+        let Room(room) = room;
         let mut places = [Place::default(); GROUP];
-        for ((place, packet), room) in places.iter_mut().zip(packets).zip(room.iter_mut()) {
-            *place = under.start(packet, room);
+        for (place, packet) in places.iter_mut().zip(packets) {
+            *place = under.start(packet);
         }
         let mut keys = [&room[0]; GROUP];
         for ((key, packet), room) in keys.iter_mut().zip(packets).zip(room.iter()) {
