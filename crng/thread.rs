@@ -74,15 +74,11 @@ pub(super) fn fill_keys(dst: &mut [u8]) -> Result<(), Error> {
     fill_aged(dst, dst.len() >= 16)
 }
 
-/// Arrays up to this length are copied where the caller is. A session key takes 3 % less, since nothing is
-/// called that does not know the length (Zen 5: 146 cycles and 150).
-const IN_PLACE: usize = 256;
-
-/// Fills an array.
+/// Fills an array. A short one is copied where the caller is.
 #[inline(always)]
 pub(super) fn fill_array<const N: usize>(dst: &mut [u8; N], keys: bool) -> Result<(), Error> {
     let aged = keys && N >= 16;
-    if N <= IN_PLACE
+    if N <= *SHORT.end()
         && LOCAL
             .with(|local| local.take_ready(N, aged, |page, left| page.take(left, dst)))
             .is_some()
