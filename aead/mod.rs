@@ -276,7 +276,9 @@ macro_rules! cipher {
             ///
             /// # Security
             ///
-            /// The nonce must never be used again under this key.
+            /// The nonce must never be used again under this key. The plaintext stands in `out` before
+            /// it is encrypted there: memory that others read meanwhile, shared or a device's (DMA),
+            /// is no place for it; seal into a buffer of your own and copy.
             ///
             /// # Examples
             ///

@@ -152,8 +152,9 @@ impl Whole {
     /// Checks the tag of a ciphertext, and only then decrypts it. Returns whether the tag was
     /// right; nothing is written if it was not.
     pub(super) fn open<M: Message>(&self, aad: &[u8], message: M, tag: &[u8; 16]) -> bool {
-        // Short messages: the keystream comes out of the same pass as block 0, and waits. Room for
-        // no more than is needed, since all of it is made, and wiped, for each message.
+        // Up to a whole pass: the keystream is made in the same run as block 0, which is among the
+        // blocks of the pass, woven into it, or apart, and waits. Room for no more than is needed,
+        // since all of it is made, and wiped, for each message.
         let pass = self.cores.chacha.longest_pass();
         match 1 + message.len().div_ceil(64) {
             2..=5 => self.open_in_one_pass::<4, M>(aad, message, tag),

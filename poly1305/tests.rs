@@ -1,5 +1,6 @@
 //! Every row and both radices against big integers.
 
+use std::string::String;
 use std::vec::Vec;
 use std::{format, println, vec};
 
@@ -384,23 +385,92 @@ fn batches_give_the_tags_of_their_messages() {
                         last: [i as u8; 16],
                     })
                     .collect();
-                let mut tags = vec![[0; 16]; count];
-                core.batch(&messages, &mut tags);
-                for (i, (message, tag)) in messages.iter().zip(tags).enumerate() {
-                    let mut whole = Vec::new();
-                    for part in message.parts {
-                        whole.extend_from_slice(part);
-                        whole.resize(whole.len().next_multiple_of(16), 0);
-                    }
-                    whole.extend_from_slice(&message.last);
-                    let case = format!("{} message {i} of {count} spread {spread}", core.name());
-                    assert_eq!(tag, model(message.key, &whole), "{case}");
-                    batched += 1;
-                }
+                check_batch(
+                    &messages,
+                    |tags| core.batch(&messages, tags),
+                    || format!("{} spread {spread}", core.name()),
+                );
+                batched += count;
             }
         }
     }
     println!("batches: {batched} messages");
+}
+
+/// Checks the tags of a batch against the model.
+#[track_caller]
+fn check_batch(
+    messages: &[Message<'_>],
+    batch: impl FnOnce(&mut [[u8; 16]]),
+    case: impl Fn() -> String,
+) {
+    let mut tags = vec![[0; 16]; messages.len()];
+    batch(&mut tags);
+    for (i, (message, tag)) in messages.iter().zip(tags).enumerate() {
+        let mut whole = Vec::new();
+        for part in message.parts {
+            whole.extend_from_slice(part);
+            whole.resize(whole.len().next_multiple_of(16), 0);
+        }
+        whole.extend_from_slice(&message.last);
+        let expected = model(message.key, &whole);
+        assert_eq!(tag, expected, "{} message {i} of {}", case(), messages.len());
+    }
+}
+
+/// Messages that fill the lanes of one vector or two, all with parts of the same lengths; and where
+/// one is not like the others: longer, or with its parts' lengths swapped, so that the sum is the same.
+#[test]
+fn batches_of_one_length_give_the_tags_of_their_messages() {
+    const LENGTHS: [usize; 6] = [0, 1, 15, 16, 17, 65];
+    let text: Vec<u8> = (0..500).map(|i| (i % 251) as u8).collect();
+    for count in [2, 4, 8, 16] {
+        let keys: Vec<[u8; 32]> =
+            (0..count).map(|i| core::array::from_fn(|j| !(i * 37 + j * 11) as u8)).collect();
+        for lengths in LENGTHS.into_iter().flat_map(|a| LENGTHS.map(|b| [a, b])) {
+            let [a, b] = lengths;
+            let odd = [[a + 1, b], [a, b + 16], [b, a]];
+            let odd = odd.into_iter().flat_map(|odd| [0, count / 2, count - 1].map(|i| (i, odd)));
+            for (i, odd) in [(0, lengths)].into_iter().chain(odd) {
+                let messages: Vec<Message<'_>> = (0..count)
+                    .map(|j| {
+                        let [a, b] = if i == j { odd } else { lengths };
+                        Message {
+                            key: &keys[j],
+                            parts: [&text[j..][..a], &text[j * 3..][..b]],
+                            last: [j as u8; 16],
+                        }
+                    })
+                    .collect();
+                check_alike(&messages, &format!("{lengths:?}, message {i} {odd:?}"));
+            }
+        }
+    }
+}
+
+/// Checks a batch on every row, and on lanes that are arrays where it fills these.
+#[track_caller]
+fn check_alike(messages: &[Message<'_>], case: &str) {
+    for core in usable(TABLE).map(|row| Core::on(row).without_threshold()) {
+        check_batch(
+            messages,
+            |tags| core.batch(messages, tags),
+            || format!("{} lengths {case}", core.name()),
+        );
+    }
+    #[cfg(target_pointer_width = "64")]
+    {
+        type Tags = fn(&[Message<'_>], &mut [[u8; 16]]);
+        let kernels: [(usize, Tags); 4] = [
+            (8, |messages, tags| batch::tags::<_, Radix44, _, 1>(Plain::<8>, messages, tags)),
+            (16, |messages, tags| batch::tags::<_, Radix44, _, 2>(Plain::<8>, messages, tags)),
+            (4, |messages, tags| batch::tags::<_, Radix26, _, 1>(Plain::<4>, messages, tags)),
+            (4, |messages, tags| batch::tags::<_, Radix26, _, 2>(Plain::<2>, messages, tags)),
+        ];
+        for (_, kernel) in kernels.iter().filter(|(full, _)| *full == messages.len()) {
+            check_batch(messages, |tags| kernel(messages, tags), || format!("arrays {case}"));
+        }
+    }
 }
 
 #[test]

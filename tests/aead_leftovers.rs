@@ -383,14 +383,16 @@ fn leftovers<const N: usize>(
     secrets.map(|secrets| secrets.find(&memory))
 }
 
-/// Every backend, and the best as it is tuned to Zen 5; and the bytes of two of its registers.
+/// Every backend, and the best with AVX-512 and AVX2 as they are tuned to Zen 5; and the bytes of two of
+/// its registers.
 fn backends() -> impl Iterator<Item = (String, usize)> {
-    let zen5 = cpu::backends().find(|name| name.starts_with("avx512"));
-    let zen5 = zen5.map(|name| format!("{name}+zen5"));
-    cpu::backends().map(String::from).chain(zen5).map(|name| {
-        let register = match name.as_str() {
-            "scalar" => 8,
-            "avx2" | "avx512vl" => 32,
+    let avx512 = cpu::backends().find(|name| name.starts_with("avx512"));
+    let tuned = avx512.into_iter().chain(cpu::backends().filter(|name| *name == "avx2"));
+    let tuned = tuned.map(|name| format!("{name}+zen5"));
+    cpu::backends().map(String::from).chain(tuned).map(|name| {
+        let register = match name.split('+').next() {
+            Some("scalar") => 8,
+            Some("avx2" | "avx512vl") => 32,
             _ if name.starts_with("avx512") => 64,
             _ => 16,
         };
