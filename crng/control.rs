@@ -82,19 +82,20 @@ pub fn on_restore() {
 /// # Sandboxes
 ///
 /// The thread still makes system calls: `getrandom` and `getpid` at its next seed, which is due after
-/// 60 seconds (keys) or 1 MiB, after [`reseed_all`], [`add_entropy`] and [`on_restore`], and in a child
-/// of a fork. A filter that refuses `getrandom` with an error is no harm where the thread has a key: it
-/// goes on under that, which is erased at each refill, and [`health`] shows it; after a fork or a
-/// restore, calls fail or panic. One that *kills* whoever makes the call ends the process at that
-/// seed, a minute or a mebibyte into the sandbox: such a filter must let `getrandom` and `getpid` pass.
-/// Where it can't, draw what the sandboxed part needs before it starts, or once and for all with
+/// 60 seconds (for keys at the next call, for all else at the next refill) or 1 MiB, after [`reseed_all`],
+/// [`add_entropy`] and [`on_restore`], and in a child of a fork; and `clock_gettime` for each key, refill
+/// and seed, where the vDSO has no clock that it can read by itself. A filter that refuses `getrandom`
+/// with an error is no harm where the thread has a key: it goes on under that, which is erased at each
+/// refill, and [`health`] shows it; after a fork or a restore, calls fail or panic. One that *kills*
+/// whoever makes the call ends the process at that seed, a minute or a mebibyte into the sandbox: such
+/// a filter must let these three pass. Where it can't, draw what the sandboxed part needs before it starts, or once and for all with
 /// [`bytes`](super::bytes) the seed of a [`SeededCrng`](super::SeededCrng), which makes no system call;
 /// that has no new entropy and must not live on in two processes after a fork. In [`Mode::Direct`]
 /// each call asks the operating system, so there `getrandom` must pass in any case.
 ///
 /// A thread that is started inside the sandbox is not warm: its first call needs `mmap` and `madvise`
-/// too, unless a thread that has ended left its page. Where these fail with an error, it works in
-/// direct mode.
+/// too, unless a page is free: they are mapped 64 at a time, and come back from threads that end. Where
+/// these fail with an error, it works in direct mode.
 ///
 /// # Errors
 ///
@@ -108,6 +109,7 @@ pub fn on_restore() {
 /// ```
 pub fn warm_up() -> Result<(), Error> {
     crate::fork::stamp();
+    crate::chacha::Core::new();
     let mut bytes = [0; 32];
     local::fill(&mut bytes).map(|()| bytes.zeroize())?;
     // The first seed of a process lasts for one refill: this one lasts.

@@ -328,8 +328,9 @@ static FIRST: AtomicPtr<Slab> = AtomicPtr::new(ptr::null_mut());
 /// Leaves all slabs there are to those who use them: who takes a page after this gets a new one.
 #[cfg(feature = "getrandom")]
 pub(super) fn start_anew() {
-    FIRST.store(ptr::null_mut(), Ordering::Release);
+    // First, or it would take back what a thread that maps a new slab at this moment has found out.
     MODE.store(0, Ordering::Relaxed);
+    FIRST.store(ptr::null_mut(), Ordering::Release);
     RESTORES.fetch_add(1, Ordering::Release);
 }
 
@@ -382,7 +383,7 @@ fn set_once<T>(place: &AtomicPtr<T>, value: NonNull<T>) -> NonNull<T> {
     }
 }
 
-/// 0 before the first slab, then the number of a [`Mode`] in [`MODES`], from 1.
+/// 0 before the first slab, or where there is no memory for one; then the number of a [`Mode`] in [`MODES`], from 1.
 static MODE: AtomicU8 = AtomicU8::new(0);
 
 /// Best first.
@@ -394,7 +395,8 @@ pub(super) fn mode() -> Mode {
     if MODE.load(Ordering::Relaxed) == 0 {
         first_slab(RESTORES.load(Ordering::Acquire)).and_then(Slab::pages);
     }
-    MODES[usize::from(MODE.load(Ordering::Relaxed)).saturating_sub(1)]
+    let number = usize::from(MODE.load(Ordering::Relaxed));
+    number.checked_sub(1).map_or(Mode::Direct, |place| MODES[place])
 }
 
 /// The pages of a slab, in the best memory there is.

@@ -133,6 +133,8 @@ pub(super) struct Generator<'a, E> {
     /// What heads the input of the extractor.
     pub(super) label: &'a [u8],
     pub(super) health: &'a mut Health,
+    /// Whether it is a thread's own.
+    pub(super) of_thread: bool,
 }
 
 impl<E: EntropySource> Generator<'_, E> {
@@ -215,7 +217,7 @@ impl<E: EntropySource> Generator<'_, E> {
         match &mut drawn {
             Ok(entropy) => {
                 step();
-                let first = is_the_first_seed();
+                let first = self.of_thread && is_the_first_seed();
                 if !first {
                     add_hardware_to_pool();
                 }
@@ -299,10 +301,11 @@ impl<E: EntropySource> Generator<'_, E> {
     }
 }
 
-/// Whether the seed is the first of the process: it is made without the CPU's own numbers, and the next
-/// refill is a seed with them. To ask which CPU this is takes ten CPUID instructions, and RDSEED as
-/// long as one of them (Zen 5, in a virtual machine: 40 and 3 µs), more than all the rest of a first
-/// call. In the tests each seed is like the others.
+/// Whether the seed is the first of the process's threads: it is made without the CPU's own numbers, and
+/// the next refill is a seed with them, unless another thread has just begun to ask for them, which nothing
+/// relies on. To ask which CPU this is takes ten CPUID instructions, and RDSEED as long as one of them
+/// (Zen 5, in a virtual machine: 40 and 3 µs), more than all the rest of a first call. Of an owned
+/// generator no seed is: its source is drawn once. In the tests each seed is like the others.
 fn is_the_first_seed() -> bool {
     static SEEDED: AtomicBool = AtomicBool::new(false);
     cfg!(all(target_arch = "x86_64", not(test))) && !SEEDED.swap(true, Ordering::Relaxed)
@@ -381,7 +384,8 @@ impl Memory {
         source: &'a mut E,
         label: &'a [u8],
     ) -> Generator<'a, E> {
-        Generator { page, left: &mut self.left, source, label, health: &mut self.health }
+        let (left, health) = (&mut self.left, &mut self.health);
+        Generator { page, left, source, label, health, of_thread: false }
     }
 
     /// Draws new entropy now. `None` where there is nothing to renew.

@@ -189,6 +189,7 @@ impl Local {
                     source: &mut Source,
                     label: &LABEL,
                     health: &mut health,
+                    of_thread: true,
                 },
                 wanted,
             );

@@ -25,6 +25,8 @@ fn in_a_process(test: &str, child: impl FnOnce()) {
     let run = run.expect("a child");
     let told = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{test}: {}\n{told}", run.status);
+    // None would pass too, of a name that no test has.
+    assert!(String::from_utf8_lossy(&run.stdout).contains("1 passed"), "no test {test}");
 }
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
@@ -362,12 +364,17 @@ fn a_thread_that_is_warm_lives_to_its_next_seed_in_a_sandbox_that_kills() {
     });
 }
 
-/// The first seed of a process is made without the CPU's own numbers, so the next refill is a seed with
-/// them, where there are any.
+/// The first seed of a process's threads is made without the CPU's own numbers, so the next refill is a seed
+/// with them, where there are any. An owned generator's first is like its others.
 #[test]
 fn the_first_seed_of_a_process_lasts_for_one_refill() {
     in_a_process("the_first_seed_of_a_process_lasts_for_one_refill", || {
         assert_ne!(crng::mode(), crng::Mode::Direct, "nothing is refilled there");
+        let mut owned = crng::Crng::new().expect("there is entropy");
+        while owned.health().refills() < 20 {
+            owned.try_fill(&mut [0; 16]).expect("there is entropy");
+        }
+        assert_eq!(owned.health().reseeds(), 1, "an owned generator's first seed lasts");
         let told = || (crng::health().reseeds(), crng::health().refills());
         while told().1 < 2 {
             let _ = crng::u8();

@@ -116,8 +116,9 @@ impl Core {
         Self::on(cpu::choose(TABLE, &MEMO).expect("the last row")).tuned(Tuning::current())
     }
 
-    /// The best that is there without asking the CPU, which may take longer than a few blocks do.
-    #[allow(dead_code, reason = "without pages that a fork wipes, no refill is a process's first")]
+    /// The best that is there without asking the CPU, which may take longer than a few blocks do. The CRNG's
+    /// short refills run on it until something has asked, not a process's first alone.
+    #[allow(dead_code, reason = "without pages that a fork wipes, nothing is refilled")]
     pub(crate) fn unasked() -> Self {
         if cpu::has_chosen(&MEMO) { Self::new() } else { Self::on(cpu::everywhere(TABLE)) }
     }

@@ -57,6 +57,8 @@ pub(crate) fn slots_without_memory() {
     assert!(a.is_none() && b.is_none());
     assert_eq!((mode(), mapped()), (Mode::Direct, 0));
     start_anew();
+    refuse_after(0);
+    assert_eq!((mode(), mapped()), (Mode::Direct, 0));
     refuse_after(2);
     take();
 }
@@ -83,7 +85,7 @@ pub(crate) fn kernels() {
     }
 }
 
-/// A page that counts as taken since a restore is of a slab from after it.
+/// A page that counts as taken since a restore is of a slab from after it, and the mode is known again.
 pub(crate) fn restore() {
     // The slabs from before the first restore are not even linked.
     start_anew();
@@ -91,6 +93,7 @@ pub(crate) fn restore() {
     let (slot, ()) = at_once(take, start_anew);
     let slab = |slot: Slot| mapping_of(place(slot.page));
     assert!(!slot.is_current() || slab(slot) != slab(before));
+    assert_eq!(mode(), Mode::BufferedDroppable);
 }
 
 fn place(page: Page) -> usize {
@@ -188,16 +191,17 @@ fn difference(a: [u8; 32], b: [u8; 32]) -> [u8; 32] {
     core::array::from_fn(|i| a[i] ^ b[i])
 }
 
-/// The first seed of a process is without the CPU's numbers and lasts for one refill; the next has them.
+/// The first seed of a process's threads is without the CPU's numbers and lasts for one refill; the next has
+/// them.
 pub(crate) fn first_seed() {
     let before = pool();
-    let (mut memory, mut source) = (Memory::new(), Counted(0, || {}));
-    draw(&mut memory, &mut source);
-    assert_eq!((source.0, pool()), (1, before));
-    assert_eq!(memory.fill(&mut source, b"label", &mut [0; 500]), Some(Ok(())));
-    assert_eq!((source.0, difference(before, pool()) != [0; 32]), (2, true));
-    assert_eq!(memory.fill(&mut source, b"label", &mut [0; 1700]), Some(Ok(())));
-    assert_eq!(source.0, 2);
+    let seeds_after = |len: usize| {
+        assert_eq!(thread::fill(&mut [0; 1700][..len]), Ok(()));
+        thread::health().reseeds()
+    };
+    assert_eq!((seeds_after(16), pool()), (1, before));
+    assert_eq!((seeds_after(500), difference(before, pool()) != [0; 32]), (2, true));
+    assert_eq!(seeds_after(1700), 2);
 }
 
 /// No two pages have one stamp, or none, and those of generators that are dropped can be taken again.
