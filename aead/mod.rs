@@ -79,7 +79,7 @@ pub use self::sequence::{NonceSequence, Opener, Sealer};
 pub use self::stepwise::{Opening, Sealing, Step};
 #[cfg(feature = "aead")]
 pub use self::traits::{Key, Nonce, Tag, XNonce};
-use self::whole::{Cores, Derived, Whole};
+use self::whole::{Cores, Whole};
 use crate::chacha;
 use crate::chacha::data::{Apart, InPlace, Message};
 use crate::poly1305;
@@ -517,7 +517,7 @@ impl ChaCha20Poly1305 {
 
 impl XChaCha20Poly1305 {
     fn under(&self, nonce: &[u8; 24]) -> Whole {
-        let mut derived = Derived([0; 32]);
+        let mut derived = chacha::Derived([0; 32]);
         let nonce = self.derive(nonce, &mut derived.0);
         Whole::new(self.cores, &derived.0, &nonce)
     }

@@ -68,17 +68,6 @@ impl Cores {
 /// 8 KiB, 27,400 by 16, 27,100 by 32).
 const PIECE: usize = 1 << 15;
 
-/// A key that was derived for one message. Wiped on drop: where it is wiped by hand, what is made of it
-/// is moved afterwards, and leaves a copy.
-pub(super) struct Derived(pub(super) [u8; 32]);
-
-impl Drop for Derived {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.as_mut_slice().zeroize();
-    }
-}
-
 /// A key and a nonce.
 pub(super) struct Whole {
     /// At block 0, which makes the Poly1305 key; the message starts with block 1.

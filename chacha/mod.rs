@@ -133,6 +133,17 @@ impl Drop for State {
     }
 }
 
+/// A key that was derived for one message. Wiped on drop: where it is wiped by hand, what is made of it
+/// is moved afterwards, and leaves a copy.
+pub(crate) struct Derived(pub(crate) [u8; 32]);
+
+impl Drop for Derived {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.as_mut_slice().zeroize();
+    }
+}
+
 /// Little-endian words.
 #[inline(always)]
 fn words<const BYTES: usize, const WORDS: usize>(bytes: &[u8; BYTES]) -> [u32; WORDS] {
@@ -468,11 +479,9 @@ cipher! {
     XChaCha20, nonce: 24, limit: "2^64 - 1",
     |core, key, nonce| {
         let (input, rest) = split_xnonce(nonce);
-        let mut subkey = [0; 32];
-        derive(key, input, &mut subkey);
-        let stream = Stream::with_nonce_64(core, State::with_nonce_64(&subkey, rest, 10));
-        subkey.as_mut_slice().zeroize();
-        stream
+        let mut subkey = Derived([0; 32]);
+        derive(key, input, &mut subkey.0);
+        Stream::with_nonce_64(core, State::with_nonce_64(&subkey.0, rest, 10))
     }
 }
 

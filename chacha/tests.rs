@@ -233,6 +233,17 @@ fn each_length_runs_the_shape_that_is_promised() {
     }
 }
 
+/// What is left for the last section may be a single block.
+#[test]
+fn a_single_block_behind_whole_sections_goes_scalar_on_zen5() {
+    for core in usable(TABLE).map(Core::on).filter(|core| core.longest_pass() > 1) {
+        let mut bytes = vec![0; (1 << 15) + 1]; // Whole sections of every row, and a byte.
+        let zen5 = core.tuned(Tuning::Zen5);
+        let ran = shapes::recorded(|| zen5.run(&state_at(0), 0, None, InPlace(&mut bytes)));
+        assert_eq!(ran.last(), Some(&("scalar", 1)), "{} on Zen 5", core.name());
+    }
+}
+
 /// A block apart takes no pass of its own.
 #[test]
 fn a_block_apart_shares_the_first_pass() {
@@ -366,8 +377,9 @@ fn only_a_block_that_needs_its_own_pass_is_left_to_scalar() {
         let pass = zen5.longest_pass();
         for blocks in 1..=3 * pass {
             let alone = pass > 1 && blocks % pass == 1;
-            // These weave it into a pass.
-            let goes_scalar = alone && !["avx512", "avx2"].contains(&core.name());
+            // These weave it into a pass, where there is one.
+            let weaves = ["avx512", "avx2"].contains(&core.name()) && blocks > 1;
+            let goes_scalar = alone && !weaves;
             assert_eq!(
                 zen5.last_block_goes_scalar(blocks),
                 goes_scalar,

@@ -252,7 +252,8 @@ impl Core {
     #[inline]
     pub(super) fn last_block_goes_scalar(self, blocks: usize) -> bool {
         let kernels = self.kernels;
-        kernels.single_block_goes_scalar && !kernels.weaves_a_lead && self.one_too_many(blocks)
+        let alone = blocks == 1 || !kernels.weaves_a_lead && self.one_too_many(blocks);
+        kernels.single_block_goes_scalar && alone
     }
 
     /// Whether so many blocks are one too many for a pass, and the row weaves that one into it.

@@ -1,7 +1,7 @@
 //! General-purpose registers alone: runs everywhere, and is what every other row is checked
 //! against.
 
-#[cfg(all(target_arch = "x86_64", not(keyspring_no_asm)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm)))]
 use core::arch::asm;
 
 use zeroize::Zeroize;
@@ -59,11 +59,11 @@ fn lanes(lanes: Lanes<'_>, blocks: &mut Blocks) {
 #[inline(always)]
 fn put_block<D: Data>(state: &State, number: u64, mut data: D) {
     shapes::record("scalar", 1);
-    #[cfg(all(target_arch = "x86_64", not(keyspring_no_asm)))]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm)))]
     by_hand::put_block(state, number, &mut data);
-    #[cfg(any(not(target_arch = "x86_64"), keyspring_no_asm))]
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm))))]
     {
-        let start = state.words(number);
+        let mut start = state.words(number);
         let mut words = start;
         double_rounds(&mut words, state.double_rounds);
         let mut keystream = [0; 64];
@@ -73,14 +73,19 @@ fn put_block<D: Data>(state: &State, number: u64, mut data: D) {
         }
         data.put(&keystream);
         keystream.as_mut_slice().zeroize();
+        words.as_mut_slice().zeroize();
+        start.as_mut_slice().zeroize();
     }
 }
 
 /// A word in a register of its own: LLVM would make one load of two neighbours.
 #[inline(always)]
-#[cfg_attr(any(not(target_arch = "x86_64"), keyspring_no_asm), allow(unused_mut))]
+#[cfg_attr(
+    not(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm))),
+    allow(unused_mut)
+)]
 pub(in crate::chacha) fn alone(mut word: u32) -> u32 {
-    #[cfg(all(target_arch = "x86_64", not(keyspring_no_asm)))]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm)))]
     // SAFETY: there is no instruction; the register goes in and comes out.
     unsafe {
         asm!("/* {0:e} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
@@ -133,7 +138,7 @@ pub(in crate::chacha) fn quarter_round(x: &mut [u32; 16], a: usize, b: usize, c:
 /// quarter round wants one word of it; the other two are stored, and loaded half a round before they
 /// are wanted. Around the rounds the stores count, of which few start in a cycle, so words go out in
 /// pairs.
-#[cfg(all(target_arch = "x86_64", not(keyspring_no_asm)))]
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm)))]
 mod by_hand {
     use core::arch::asm;
     use core::mem::{MaybeUninit, offset_of};
@@ -216,7 +221,8 @@ mod by_hand {
             rest: MaybeUninit::uninit(),
         };
         // SAFETY: reads the state and the source, writes the frame and the destination, and gives
-        // back the registers that are saved in the frame. There is at least one double round.
+        // back the registers that are saved in the frame. The source is the destination or apart from it,
+        // and no state has fewer than four double rounds (`State::new`).
         unsafe {
             asm!(
                 "mov [r15 + {rbx}], rbx",

@@ -49,6 +49,9 @@ const KERNELS: Kernels = Kernels {
     lanes,
 };
 
+/// Whether rounds are written by hand; where pointers have half a register, none are.
+const HAS_ASM: bool = cfg!(all(not(keyspring_no_asm), target_pointer_width = "64"));
+
 #[target_feature(enable = "avx2")]
 fn run<M: Mode>(state: &State, first: u64, lead: Option<&mut [u8; 64]>, data: M::Data<'_>) {
     if data.len() + if lead.is_some() { 64 } else { 0 } > 512 {

@@ -72,10 +72,10 @@ impl Words {
 /// The rounds without the feed-forward.
 #[inline(always)]
 fn rounds(isa: Avx2, x: &mut Words, double_rounds: u32, mut between: impl Between) {
-    if cfg!(keyspring_no_asm) {
+    if !super::HAS_ASM {
         let [p, q] = [x.pass(isa, 0), x.pass(isa, 1)];
         let p = wide::rounds(isa, p, double_rounds, || ());
-        let q = wide::rounds(isa, q, double_rounds, between);
+        let q = wide::rounds(isa, q, double_rounds, Halved(between));
         for (x, y) in x.0.as_flattened_mut().iter_mut().zip(p.into_iter().chain(q)) {
             isa.store(x, y);
         }
@@ -134,6 +134,17 @@ fn rounds(isa: Avx2, x: &mut Words, double_rounds: u32, mut between: impl Betwee
     }
 }
 
+/// The eighths of a double round, two at each quarter.
+struct Halved<B>(B);
+
+impl<B: Between> Between for Halved<B> {
+    #[inline(always)]
+    fn at(&mut self, part: usize) {
+        self.0.at(2 * part);
+        self.0.at(2 * part + 1);
+    }
+}
+
 /// Two quarter rounds at a time, of the words `A` `b` `C` `D` and `E` `f` `G` `H`.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -150,7 +161,8 @@ fn two<
     f: &mut __m256i,
 ) {
     const { assert!(A < 32 && C < 32 && D < 32 && E < 32 && G < 32 && H < 32) };
-    // SAFETY: AVX2 may be used here, and what is read and written are the two arrays.
+    // SAFETY: AVX2 may be used here, and what is read and written are the two arrays, both aligned to
+    // 32 bytes as `vmovdqa` wants it.
     unsafe {
         asm!(
             "vpaddd {a}, {b}, [{x} + 32 * {ia}]",

@@ -47,7 +47,8 @@ fn two<const I: usize, const J: usize>(
     [e, f, h]: [&mut __m256i; 3],
 ) {
     const { assert!(I < 4 && J < 4) };
-    // SAFETY: AVX2 may be used here, and what is read and written are the two arrays.
+    // SAFETY: AVX2 may be used here, and what is read and written are the two arrays, both aligned to
+    // 32 bytes as `vmovdqa` wants it.
     unsafe {
         asm!(
             "vpaddd {a}, {a}, {b}",
@@ -111,7 +112,7 @@ pub(super) fn one_pass(
     double_rounds: u32,
     mut between: impl Between,
 ) -> [__m256i; 16] {
-    if cfg!(keyspring_no_asm) {
+    if !super::HAS_ASM {
         return wide::rounds(isa, x, double_rounds, between);
     }
     let mut c = Rows([[0; 32]; 4]);
