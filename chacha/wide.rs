@@ -85,10 +85,10 @@ pub(super) fn woven_pass<I: InOrder, S: Sink>(
 /// The keystream of a pass, one word of each block to a vector.
 #[inline(always)]
 fn words<I: Isa>(isa: I, state: &State, first: u64, between: impl Between) -> [I::V; 16] {
-    let words = state.words(0);
     let counters = isa.count_lanes(state.counter.wrapping_add(first));
-    let x = isa.rounds(matrix(isa, words, counters), state.double_rounds, between);
-    feed_forward(isa, x, words, counters)
+    let x = isa.rounds(matrix(isa, state.words(0), counters), state.double_rounds, between);
+    // Loaded again: kept in registers, the key would be spilled to the stack as a whole.
+    feed_forward(isa, x, hint::black_box(state).words(0), counters)
 }
 
 /// The matrix, a word of it in each vector; words 12 and 13 are each lane's own.

@@ -417,10 +417,8 @@ fn what_is_left_is_what_was_spilled() {
                 let [keystream, key, plaintext] = leftovers(*run, Work::new(len), secrets);
                 let case = format!("{backend}: {name}: length {len}");
                 assert!(keystream.longest <= two_registers, "{case}: keystream: {keystream:?}");
-                // Where a register is short, half a key in a piece is the most, but AArch64 stores two
-                // registers by one instruction.
-                let halves = two_registers <= 32 && !moved && cfg!(not(target_arch = "aarch64"));
-                let most_of_a_key = if halves { 16 } else { 32 };
+                // Where a register is short, half a key in a piece is the most.
+                let most_of_a_key = if two_registers <= 32 && !moved { 16 } else { 32 };
                 assert!(key.longest <= most_of_a_key, "{case}: key: {key:?}");
                 if *refused {
                     assert_eq!(plaintext.words, 0, "{case}: plaintext");

@@ -3,6 +3,8 @@
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm)))]
 use core::arch::asm;
+#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm))))]
+use core::hint;
 
 use zeroize::Zeroize;
 
@@ -63,9 +65,10 @@ fn put_block<D: Data>(state: &State, number: u64, mut data: D) {
     by_hand::put_block(state, number, &mut data);
     #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(keyspring_no_asm))))]
     {
-        let mut start = state.words(number);
-        let mut words = start;
+        let mut words = state.words(number);
         double_rounds(&mut words, state.double_rounds);
+        // Loaded again: kept through the rounds, the key would be spilled to the stack.
+        let start = hint::black_box(state).words(number);
         let mut keystream = [0; 64];
         for i in 0..16 {
             let word = words[i].wrapping_add(start[i]);
@@ -74,7 +77,6 @@ fn put_block<D: Data>(state: &State, number: u64, mut data: D) {
         data.put(&keystream);
         keystream.as_mut_slice().zeroize();
         words.as_mut_slice().zeroize();
-        start.as_mut_slice().zeroize();
     }
 }
 
