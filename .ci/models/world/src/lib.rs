@@ -32,6 +32,7 @@ pub mod ptr {
     pub unsafe fn copy_nonoverlapping<T>(from: *const T, to: *mut T, count: usize) {
         touch(from.addr(), false);
         touch(to.addr(), true);
+        // SAFETY: as the caller promises.
         unsafe { std::ptr::copy_nonoverlapping(from, to, count) }
     }
 
@@ -40,6 +41,7 @@ pub mod ptr {
     /// As in `core`.
     pub unsafe fn write_bytes<T>(to: *mut T, byte: u8, count: usize) {
         touch(to.addr(), true);
+        // SAFETY: as the caller promises.
         unsafe { std::ptr::write_bytes(to, byte, count) }
     }
 
@@ -48,6 +50,7 @@ pub mod ptr {
     /// As in `core`.
     pub unsafe fn read_volatile<T>(from: *const T) -> T {
         touch(from.addr(), false);
+        // SAFETY: as the caller promises.
         unsafe { std::ptr::read_volatile(from) }
     }
 
@@ -56,6 +59,7 @@ pub mod ptr {
     /// As in `core`.
     pub unsafe fn write_volatile<T>(to: *mut T, value: T) {
         touch(to.addr(), true);
+        // SAFETY: as the caller promises.
         unsafe { std::ptr::write_volatile(to, value) }
     }
 }
