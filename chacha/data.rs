@@ -36,7 +36,7 @@ pub(crate) trait Data: Sink + Sized {
     /// The first `mid` bytes and the rest.
     fn split_at(self, mid: usize) -> (Self, Self);
 
-    /// Puts a vector to as many bytes as there are from `at` on, which may lie beyond the end.
+    /// Puts a vector, by a mask, to as many bytes as there are from `at` on, which may lie beyond the end.
     #[inline(always)]
     fn put_part<I: Isa>(&mut self, isa: I, at: usize, keystream: I::V) {
         let rest = self.len().saturating_sub(at);
@@ -331,7 +331,8 @@ impl Data for Keystream<'_> {
     }
 }
 
-/// A pass's place: the block apart, if there is one, and data for the others, of any length.
+/// A pass's place, where there are masks: the block apart, if there is one, and data for the others, of any
+/// length.
 #[derive(Debug)]
 pub(crate) struct Parts<'a, D> {
     pub(crate) lead: Option<&'a mut [u8; 64]>,

@@ -5,8 +5,6 @@
 //! [`Isa::QUADS`] lanes of 128 bits; a *row* is one row of the state matrix (four words) in each
 //! of these lanes.
 
-use zeroize::Zeroize;
-
 use super::wide::{self, Between};
 
 /// A token and the vector operations that it allows.
@@ -58,22 +56,16 @@ pub(crate) trait Isa: Copy {
     /// If there are fewer.
     fn store(self, bytes: &mut [u8], v: Self::V);
 
-    /// As [`Isa::load`], of as many bytes as there are; zeros follow. By a copy, unless there are
-    /// masks.
-    fn load_part(self, bytes: &[u8]) -> Self::V {
-        let mut whole = [0; MOST_BYTES];
-        let len = bytes.len().min(Self::BYTES);
-        whole[..len].copy_from_slice(&bytes[..len]);
-        self.load(&whole)
+    /// As [`Isa::load`], of as many bytes as there are; zeros follow. Where there are no masks, to ask for
+    /// it does not compile.
+    fn load_part(self, _bytes: &[u8]) -> Self::V {
+        const { panic!("no masks: `Pieces` does it") }
     }
 
-    /// As [`Isa::store`], to as many bytes as there are. By a copy, unless there are masks.
-    fn store_part(self, bytes: &mut [u8], v: Self::V) {
-        let mut whole = [0; MOST_BYTES];
-        self.store(&mut whole, v);
-        let len = bytes.len().min(Self::BYTES);
-        bytes[..len].copy_from_slice(&whole[..len]);
-        whole.zeroize();
+    /// As [`Isa::store`], to as many bytes as there are. Where there are no masks, to ask for it does not
+    /// compile.
+    fn store_part(self, _bytes: &mut [u8], _v: Self::V) {
+        const { panic!("no masks: `Pieces` does it") }
     }
 
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
@@ -105,9 +97,6 @@ pub(crate) trait Isa: Copy {
     /// bytes of the `q`-th block stand together after.
     fn transpose_quads(self, v: [Self::V; 4]) -> [Self::V; 4];
 }
-
-/// The bytes of the longest vector.
-const MOST_BYTES: usize = 64;
 
 /// A number that the compiler does not load together with what lies beside it. The parts of a state have
 /// been stored one by one shortly before, and a load that spans two stores waits until both have left

@@ -26,7 +26,8 @@ pub(super) fn run<I: Isa, D: Data>(
     let mut at = 0;
     if lead.is_some() && data.len() > 64 * (wide_blocks - 1) {
         at = 64 * (wide_blocks - 1);
-        let sink = &mut Parts { lead: lead.take(), data: data.window(0, at) };
+        // Whole vectors: nothing waits in it.
+        let sink = &mut Pieces::new(lead.take(), data.window(0, at));
         wide::pass(isa, state, first, sink);
         first = first.wrapping_add(wide_blocks as u64);
     }
