@@ -175,7 +175,7 @@ mod lanes {
     /// The bit above a block, where a lane has one.
     #[inline(always)]
     fn top<I: Isa, R: Radix<I, N>, const N: usize>(isa: I, lanes: &[Lane<'_>]) -> I::V {
-        isa.lanes(|lane| if lanes[I::ORDER[lane]].idle() { 0 } else { R::TOP })
+        isa.splat_to(R::TOP, |lane| !lanes[I::ORDER[lane]].idle())
     }
 
     /// `(h + m) r`, in each lane.

@@ -26,6 +26,12 @@ pub(crate) trait Isa: Copy {
     /// The same number in every lane.
     fn splat(self, x: u64) -> Self::V;
 
+    /// The same number in the lanes that are asked for, and zero in the others.
+    #[inline(always)]
+    fn splat_to(self, x: u64, to: impl Fn(usize) -> bool) -> Self::V {
+        self.lanes(|lane| if to(lane) { x } else { 0 })
+    }
+
     /// One number for each lane.
     fn lanes(self, x: impl Fn(usize) -> u64) -> Self::V;
 

@@ -4,8 +4,8 @@ use core::arch::asm;
 use core::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm512_add_epi64, _mm512_and_si512, _mm512_castsi128_si512,
     _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64,
-    _mm512_maskz_loadu_epi64, _mm512_mul_epu32, _mm512_or_si512, _mm512_set_epi64,
-    _mm512_set1_epi64, _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
+    _mm512_maskz_loadu_epi64, _mm512_maskz_set1_epi64, _mm512_mul_epu32, _mm512_or_si512,
+    _mm512_set_epi64, _mm512_set1_epi64, _mm512_sllv_epi64, _mm512_srlv_epi64, _mm512_storeu_si512,
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
@@ -95,6 +95,14 @@ impl<const IFMA: bool> Isa for Avx512<IFMA> {
     #[inline(always)]
     fn splat(self, x: u64) -> __m512i {
         avx512!(_mm512_set1_epi64(x.cast_signed()))
+    }
+
+    /// By a mask that is made as a number: of single truths the compiler makes one with instructions on masks,
+    /// three for each lane.
+    #[inline(always)]
+    fn splat_to(self, x: u64, to: impl Fn(usize) -> bool) -> __m512i {
+        let mask = (0..LANES).fold(0, |mask, lane| mask | u8::from(to(lane)) << lane);
+        avx512!(_mm512_maskz_set1_epi64(mask, x.cast_signed()))
     }
 
     #[inline(always)]
