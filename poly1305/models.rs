@@ -4,6 +4,20 @@
 use zeroize::Zeroize;
 
 use super::isa::{Isa, MOST_LANES, Multiply52};
+use super::lanes::{self, Radix};
+use super::powers::Keep;
+use super::scalar::State;
+
+/// A vector body as a function of its own: in line it would be compiled, unrolled, for each call of it.
+#[inline(never)]
+pub(super) fn blocks<I: Isa, R: Radix<I, N>, const N: usize>(
+    isa: I,
+    state: &mut State,
+    keep: Keep<'_>,
+    blocks: &[[u8; 16]],
+) {
+    lanes::blocks::<I, R, N>(isa, state, keep, blocks);
+}
 
 /// `L` lanes as an array, in the order that unpacking gives.
 #[derive(Clone, Copy)]

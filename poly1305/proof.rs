@@ -8,10 +8,10 @@ use super::batch::{self, Message};
 use super::isa::Isa;
 use zeroize::Zeroizing;
 
-use super::lanes::{self, Power, Radix, multiply, step};
+use super::lanes::{Power, Radix, multiply, step};
 use super::lanes26::Radix26;
 use super::lanes44::Radix44;
-use super::models::{Bounds, UpTo};
+use super::models::{self, Bounds, UpTo};
 use super::powers::{self, Powers};
 use super::scalar::State;
 
@@ -76,13 +76,13 @@ fn prove<I: Isa<V = UpTo, Factor = UpTo>, R: Radix<I, N>, const N: usize>(
     let message = [[0xff; 16]; 120 * 8];
     let most = 24.max(SHARED_FROM_MOST.min(eight_from.saturating_add(9)));
     for blocks in 1..=most * I::LANES {
-        lanes::blocks::<I, R, N>(isa, &mut any_state(), None, &message[..blocks]);
+        models::blocks::<I, R, N>(isa, &mut any_state(), None, &message[..blocks]);
         let mut kept = None;
-        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
-        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
+        models::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
+        models::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
         let known = blocks % 9;
         let mut kept = Some(Powers::filled(either, known));
-        lanes::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
+        models::blocks::<I, R, N>(isa, &mut any_state(), Some(&mut kept), &message[..blocks]);
     }
 
     // The batch, where the accumulator has a block on top when it is multiplied.

@@ -10,13 +10,11 @@ use proptest::prelude::*;
 use super::backend::TABLE;
 use super::batch::Message;
 #[cfg(target_pointer_width = "64")]
-use super::lanes;
-#[cfg(target_pointer_width = "64")]
 use super::lanes26::Radix26;
 #[cfg(target_pointer_width = "64")]
 use super::lanes44::Radix44;
 #[cfg(target_pointer_width = "64")]
-use super::models::Plain;
+use super::models::{self, Plain};
 use super::scalar::{radix26, radix64};
 use super::*;
 use crate::cpu::usable;
@@ -81,7 +79,7 @@ macro_rules! lanes {
                 for piece in pieces {
                     let (blocks, last) = piece.as_chunks();
                     if !blocks.is_empty() {
-                        lanes::blocks::<_, $radix, _>(
+                        models::blocks::<_, $radix, _>(
                             Plain::<$lanes>,
                             &mut state,
                             Some(&mut powers),
@@ -285,7 +283,7 @@ fn every_accumulator_is_taken_in() {
                 assert_eq!(tag, expected, "{} {blocks} blocks from {h:x?}", core.name());
             }
             let (mut state, mut powers) = (start.clone(), None);
-            lanes::blocks::<_, Radix44, _>(Plain::<8>, &mut state, Some(&mut powers), message);
+            models::blocks::<_, Radix44, _>(Plain::<8>, &mut state, Some(&mut powers), message);
             let tag = state.tag(key[16..].try_into().unwrap());
             assert_eq!(tag, expected, "radix 2^44 {blocks} blocks from {h:x?}");
             cases += 1;
