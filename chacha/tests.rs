@@ -106,6 +106,19 @@ fn backends_agree_on_every_length() {
     }
 }
 
+/// Where the scalar row is faster with a single block, the core never asks the vector row for one.
+#[test]
+fn every_kernel_makes_a_single_block() {
+    let state = state_at(u64::from(u32::MAX));
+    for core in cores() {
+        for len in 0..=64 {
+            let (mut got, expected) = (vec![0xee; len], expected(&state, 64 + len));
+            core.call_itself(&state, 1, Keystream(&mut got));
+            assert_same(&got, &expected[64..], &std::format!("{} length {len}", core.name()));
+        }
+    }
+}
+
 /// A body and its blocks, as [`shapes::record`] has them.
 type Shape = (&'static str, usize);
 

@@ -47,18 +47,44 @@ macro_rules! errors {
 
 errors!(aead::Error Exhausted poly1305::Error crng::Error keyspring::cpu::UnknownBackend);
 
+/// The numbers and bytes of a generator behind the traits are those of its own methods.
 #[test]
 fn the_generators_are_those_of_rand_core() {
-    fn generator<R: rand_core::CryptoRng>(mut rng: R) -> u64 {
-        rng.next_u64()
+    fn drawn<R: rand_core::TryCryptoRng>(mut rng: R) -> (u32, u64, [u8; 5]) {
+        let mut bytes = [0; 5];
+        let numbers = (rng.try_next_u32(), rng.try_next_u64());
+        rng.try_fill_bytes(&mut bytes).expect("there is entropy");
+        (numbers.0.expect("there is entropy"), numbers.1.expect("there is entropy"), bytes)
     }
-    fn fallible<R: rand_core::TryCryptoRng>(mut rng: R) -> u64 {
-        rng.try_next_u64().expect("there is entropy")
+    fn never_fails<R: rand_core::CryptoRng>(mut rng: R) -> (u32, u64, [u8; 5]) {
+        let mut bytes = [0; 5];
+        let numbers = (rng.next_u32(), rng.next_u64());
+        rng.fill_bytes(&mut bytes);
+        (numbers.0, numbers.1, bytes)
     }
-    generator(crng::thread());
-    fallible(Crng::new().expect("there is entropy"));
-    let seeded = <SeededCrng as rand_core::SeedableRng>::from_seed([1; 32]);
-    assert_eq!(generator(seeded), SeededCrng::from_seed([1; 32]).u64());
+    let mut own = SeededCrng::from_seed([1; 32]);
+    let expected = (own.u32(), own.u64(), own.bytes());
+    let seeded = || <SeededCrng as rand_core::SeedableRng>::from_seed([1; 32]);
+    assert_eq!((drawn(seeded()), never_fails(seeded())), (expected, expected));
+    assert_ne!(drawn(crng::thread()), never_fails(crng::thread()));
+    let mut owned = Crng::new().expect("there is entropy");
+    assert_ne!(drawn(&mut owned), drawn(&mut owned));
+    let failing = Crng::builder().policy(Policy::Strict).source(Failing(Some(())));
+    let mut failing = failing.build().expect("the source works once");
+    assert_eq!(rand_core::TryRng::try_next_u32(&mut failing), Err(crng::Error::SOURCE));
+    assert_eq!(rand_core::TryRng::try_next_u64(&mut failing), Err(crng::Error::SOURCE));
+    let filled = rand_core::TryRng::try_fill_bytes(&mut failing, &mut [0; 8]);
+    assert_eq!(filled, Err(crng::Error::SOURCE));
+}
+
+/// A source that fails from the second time on.
+struct Failing(Option<()>);
+
+impl crng::EntropySource for Failing {
+    fn fill(&mut self, dst: &mut [u8]) -> Result<(), crng::Error> {
+        crng::fill(dst);
+        self.0.take().ok_or(crng::Error::SOURCE)
+    }
 }
 
 /// The numbers and bytes of a generator behind the older traits are those of its own methods.
@@ -88,20 +114,14 @@ fn the_generators_are_those_of_older_rand_core() {
     assert_ne!(drawn_06(crng::thread()), drawn_06(crng::thread()));
     assert_ne!(drawn_09(crng::thread()), drawn_09(crng::thread()));
 
-    /// Fails from the second time on.
-    struct Failing(Option<()>);
-    impl crng::EntropySource for Failing {
-        fn fill(&mut self, dst: &mut [u8]) -> Result<(), crng::Error> {
-            crng::fill(dst);
-            self.0.take().ok_or(crng::Error::SOURCE)
-        }
-    }
     let mut owned = Crng::new().expect("there is entropy");
     assert_ne!(drawn_06(&mut owned), drawn_06(&mut owned));
     assert_ne!(TryRngCore::try_next_u64(&mut owned), TryRngCore::try_next_u64(&mut owned));
     let strict = Crng::builder().policy(Policy::Strict).source(Failing(Some(())));
     let mut failing = strict.build().expect("the source works once");
     assert!(rand_core_06::RngCore::try_fill_bytes(&mut failing, &mut [0; 8]).is_err());
+    assert_eq!(TryRngCore::try_next_u32(&mut failing), Err(crng::Error::SOURCE));
+    assert_eq!(TryRngCore::try_fill_bytes(&mut failing, &mut [0; 8]), Err(crng::Error::SOURCE));
 }
 
 #[test]

@@ -5,13 +5,15 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::{Cell, RefCell};
+use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::alloc::System;
 use std::collections::HashSet;
+use std::panic::catch_unwind;
 use std::process::Command;
 use std::sync::Mutex;
 
-use keyspring::crng;
+use keyspring::crng::{self, SessionKey};
 
 /// Runs `child` in a process of its own: this test binary once more, with a variable set.
 #[track_caller]
@@ -157,7 +159,7 @@ fn handlers_at_the_exit_and_panic_hooks_may_draw() {
         std::panic::set_hook(Box::new(|_| {
             DRAWN.store(crng::range(1..), Ordering::Relaxed);
         }));
-        let panicked = std::panic::catch_unwind(|| crng::below(0));
+        let panicked = catch_unwind(|| crng::below(0));
         std::panic::set_hook(hook);
         assert!(panicked.is_err());
         assert_ne!(DRAWN.load(Ordering::Relaxed), 0);
@@ -411,6 +413,25 @@ fn without_entropy_a_first_call_fails_and_leaves_zeros() {
                     assert_eq!(bytes[..len], [0; 600][..len], "error {error}, length {len}");
                 }
                 assert_eq!(crng::warm_up(), Err(crng::Error::SOURCE));
+
+                bytes.fill(1);
+                let mut keys = [SessionKey::from([1; 32])];
+                let draws: [&mut dyn FnMut(); 4] = [
+                    &mut || crng::fill(&mut bytes),
+                    &mut || drop(crng::key::<32>()),
+                    &mut || crng::fill_keys(&mut keys),
+                    &mut || assert_ne!(crng::u64(), 0),
+                ];
+                for (i, draw) in draws.into_iter().enumerate() {
+                    let end = catch_unwind(AssertUnwindSafe(draw)).expect_err("no entropy");
+                    let said = end.downcast_ref::<String>().expect("a text with the error in it");
+                    assert!(said.starts_with("no random bytes: "), "error {error}, {i}: {said}");
+                }
+                assert_eq!(
+                    (&bytes[..], keys[0].as_ref()),
+                    (&[0; 600][..], &[0; 32][..]),
+                    "{error}"
+                );
             });
             thread.join().expect("every call fails");
         }

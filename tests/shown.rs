@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use keyspring::aead::ChaCha20Poly1305;
 use keyspring::chacha::ChaCha20;
 use keyspring::cpu;
-use keyspring::crng::{self, Crng, EntropySource, SeededCrng};
+use keyspring::crng::{self, Crng, EntropySource, Mode, SeededCrng};
 use keyspring::poly1305::Poly1305;
 
 #[test]
@@ -51,6 +51,34 @@ fn debug_shows_nothing_of_the_key() {
     assert_eq!(format!("{:?}", SeededCrng::from_seed(key)), "SeededCrng { .. }");
     let owned = format!("{:?}", Crng::builder().source(Counting).build().unwrap());
     assert_eq!(owned, "Crng { policy: Standard, .. }");
+}
+
+#[test]
+fn states_say_what_they_are() {
+    /// Works once.
+    struct Once(bool);
+    impl EntropySource for Once {
+        fn fill(&mut self, dst: &mut [u8]) -> Result<(), crng::Error> {
+            crng::fill(dst);
+            if core::mem::take(&mut self.0) { Ok(()) } else { Err(crng::Error::SOURCE) }
+        }
+    }
+
+    let modes = [Mode::BufferedDroppable, Mode::BufferedWipe, Mode::BufferedNoFork, Mode::Direct];
+    let said = modes.map(|mode| mode.to_string());
+    assert_eq!(said, ["buffered droppable", "buffered wipe", "buffered no fork", "direct"]);
+
+    let mut rng = Crng::builder().source(Once(true)).build().unwrap();
+    let healthy = rng.health();
+    assert_eq!((healthy.degraded(), healthy.last_error()), (false, None));
+    assert!(healthy.to_string().ends_with(" refills"), "{healthy}");
+    assert_eq!(rng.reseed(), Err(crng::Error::SOURCE));
+    let health = rng.health();
+    assert_eq!((health.degraded(), health.last_error()), (true, Some(crng::Error::SOURCE)));
+    assert!(
+        health.to_string().ends_with(&format!(", degraded: {}", crng::Error::SOURCE)),
+        "{health}"
+    );
 }
 
 /// The report names every row of every table, and the self-test runs each.

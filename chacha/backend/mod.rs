@@ -233,6 +233,12 @@ impl Core {
         });
     }
 
+    /// A call of the row's own kernel, whatever is faster.
+    #[cfg(test)]
+    pub(super) fn call_itself<D: Data>(self, state: &State, first: u64, data: D) {
+        self.call(self.row, state, first, None, data);
+    }
+
     /// The kernels of a row that runs: this core's, or another where vectors may not be used at the
     /// moment.
     #[inline(always)]

@@ -121,6 +121,8 @@ fn numbers_and_orders_come_from_the_source() {
     let mut crng = Crng::builder().source(MOCK).build().unwrap();
     assert!((0..100).all(|_| crng.try_below(10).unwrap() < 10));
     assert!((0..100).all(|_| (-3..=3).contains(&crng.try_range(-3..=3).unwrap())));
+    let heads = (0..200).filter(|_| crng.try_bool().unwrap()).count();
+    assert!((50..150).contains(&heads), "{heads} of 200");
     let mut deck: Vec<u8> = (0..52).collect();
     crng.try_shuffle(&mut deck).unwrap();
     assert!(!deck.is_sorted());
@@ -132,6 +134,7 @@ fn numbers_and_orders_come_from_the_source() {
     let mut crng = Crng::builder().source(MOCK).policy(Policy::Strict).build().unwrap();
     crng.source.fails = true;
     assert_eq!(crng.try_u64(), Err(Error::SOURCE));
+    assert_eq!(crng.try_bool(), Err(Error::SOURCE));
     assert_eq!(crng.try_range(1..=6), Err(Error::SOURCE));
     assert_eq!(crng.try_shuffle(&mut [1, 2]), Err(Error::SOURCE));
     assert_eq!(crng.try_fill_keys(&mut keys), Err(Error::SOURCE));
