@@ -556,4 +556,6 @@ pub fn block(key: &[u8; 32], counter: u32, nonce: &[u8; 12]) -> [u8; 64] {
 }
 
 #[cfg(test)]
+mod positions;
+#[cfg(test)]
 mod tests;
