@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Bounds, which the tests prove by running this code on intervals: a carried limb is below
-//! 2^26 + 2^9, and below 2^27 + 2^9 with a block or the scalar accumulator added; one of a power is
-//! below 2^26 + 2^25, and 5 times that below 2^29. The products of two groups that make a limb sum
-//! to less than 2^59. Those of the top limb, none of which is times 5, to less than 2^58: the carry
-//! out of it is below 2^32, 5 times it below 2^35, and that carries less than 2^9 into the second
-//! limb.
+//! 2^26 + 2^9, and below 2^27 + 2^9 with a block added; the top one of the scalar accumulator, which is
+//! taken to reach 7 at 2^128, below 2^27 + 2^25 with a block. One of a power is below 2^26 + 2^9, and 5
+//! times that below 2^29. The products of two groups that make a limb sum to less than 2^58: the carry
+//! out of the top one is below 2^32, 5 times it below 2^35, and that carries less than 2^9 into the
+//! second limb.
 
 use super::isa::Isa;
 use super::lanes::{Power, Radix};

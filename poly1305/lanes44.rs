@@ -13,8 +13,8 @@
 //!
 //! Bounds, which the tests prove by running this code on intervals: a carried limb is below
 //! 2^44 + 2^18, with a block or the scalar accumulator added below 2^45 + 2^18; 20 times a power's
-//! is below 2^49, so each operand has fewer than 52 bits. The low halves of eight groups sum to less
-//! than 2^57, the high ones, times 2^8, to less than 2^55, and what of them wraps, to less than 2^60.
+//! is below 2^49, so each operand has fewer than 52 bits. The halves of eight groups, and what
+//! of them wraps, sum to less than 2^57.
 
 use super::isa::Multiply52;
 use super::lanes::{Power, Radix};

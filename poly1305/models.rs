@@ -1,6 +1,8 @@
 //! Tokens that need no instruction set, so that the vector bodies run on every machine: one that
 //! computes, and one that proves bounds.
 
+use core::cell::Cell;
+
 use zeroize::Zeroize;
 
 use super::isa::{Isa, MOST_LANES, Multiply52};
@@ -131,10 +133,37 @@ impl Zeroize for UpTo {
     fn zeroize(&mut self) {}
 }
 
+/// The most that came out of additions, and went into multiplications on either side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Most {
+    pub(super) sum: u64,
+    pub(super) operand: u64,
+    pub(super) wrapped: u64,
+}
+
+std::thread_local! {
+    /// Of the bodies that this thread has run on [`Bounds`] since it was taken.
+    pub(super) static MOST: Cell<Most> = const { Cell::new(Most { sum: 0, operand: 0, wrapped: 0 }) };
+}
+
 impl UpTo {
     #[track_caller]
     fn of(most: Option<u64>) -> Self {
         Self(most.expect("a lane overflows"))
+    }
+
+    fn sum(self) -> Self {
+        let most = MOST.get();
+        MOST.set(Most { sum: most.sum.max(self.0), ..most });
+        self
+    }
+
+    /// Both sides of a multiplication that takes so many bits: a limb, and one of a power.
+    #[track_caller]
+    fn times(self, power: Self, bits: u32) -> u128 {
+        let Most { sum, operand, wrapped } = MOST.get();
+        MOST.set(Most { sum, operand: operand.max(self.0), wrapped: wrapped.max(power.0) });
+        self.operand(bits) * power.operand(bits)
     }
 
     /// An operand of a multiplication that takes so many bits.
@@ -178,7 +207,7 @@ impl<const L: usize> Isa for Bounds<L> {
 
     #[track_caller]
     fn add(self, a: UpTo, b: UpTo) -> UpTo {
-        UpTo::of(a.0.checked_add(b.0))
+        UpTo::of(a.0.checked_add(b.0)).sum()
     }
 
     fn and(self, a: UpTo, b: UpTo) -> UpTo {
@@ -188,7 +217,7 @@ impl<const L: usize> Isa for Bounds<L> {
     /// What is put together has no bit in common; where it had, it would stay below the sum.
     #[track_caller]
     fn or(self, a: UpTo, b: UpTo) -> UpTo {
-        self.add(a, b)
+        UpTo::of(a.0.checked_add(b.0))
     }
 
     fn pick(self, a: UpTo, b: UpTo, _: impl Fn(usize) -> bool) -> UpTo {
@@ -207,7 +236,7 @@ impl<const L: usize> Isa for Bounds<L> {
 
     #[track_caller]
     fn multiply(self, a: UpTo, b: UpTo) -> UpTo {
-        UpTo::of(u64::try_from(a.operand(32) * b.operand(32)).ok())
+        UpTo::of(u64::try_from(a.times(b, 32)).ok())
     }
 
     fn forget(self, v: UpTo) -> UpTo {
@@ -222,12 +251,12 @@ impl<const L: usize> Isa for Bounds<L> {
 impl<const L: usize> Multiply52 for Bounds<L> {
     #[track_caller]
     fn add_low(self, sum: UpTo, a: UpTo, b: UpTo) -> UpTo {
-        let product = a.operand(52) * b.operand(52);
+        let product = a.times(b, 52);
         self.add(sum, UpTo(product.min(MASK_52.into()) as u64))
     }
 
     #[track_caller]
     fn add_high(self, sum: UpTo, a: UpTo, b: UpTo) -> UpTo {
-        UpTo::of(sum.0.checked_add(((a.operand(52) * b.operand(52)) >> 52) as u64))
+        self.add(sum, UpTo((a.times(b, 52) >> 52) as u64))
     }
 }

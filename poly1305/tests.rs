@@ -292,6 +292,40 @@ fn every_accumulator_is_taken_in() {
     println!("accumulators: {cases} cases for every row");
 }
 
+#[test]
+fn after_every_length_64_more_bytes_give_the_tag_of_the_sum() {
+    let message: Vec<u8> = (0..1164).map(|i| (i % 251) as u8).collect();
+    let key = core::array::from_fn(|i| 0xff - i as u8 * 5);
+    for len in 0..=1100 {
+        let expected = model(&key, &message[..len + 64]);
+        for row in usable(TABLE).map(Core::on) {
+            for core in [row, row.without_threshold()] {
+                let mut poly = Poly1305::over(Accumulator::new(core, &key));
+                poly.update(&message[..len]);
+                poly.update(&message[len..len + 64]);
+                assert_eq!(poly.finalize(), expected, "{} length {len}", core.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_alignment_gives_the_models_tag() {
+    let message: Vec<u8> = (0..1100).map(|i| (i % 251) as u8).collect();
+    for len in [1, 16, 100, 128, 300, 1024, 1100] {
+        let expected = model(&[0xa7; 32], &message[..len]);
+        for core in usable(TABLE).map(Core::on) {
+            for offset in 0..64 {
+                let placed = [&vec![0; offset], &message[..len]].concat();
+                let mut poly =
+                    Poly1305::over(Accumulator::new(core.without_threshold(), &[0xa7; 32]));
+                poly.update(&placed[offset..]);
+                assert_eq!(poly.finalize(), expected, "{} {len} at {offset}", core.name());
+            }
+        }
+    }
+}
+
 /// A message in so many random pieces, that powers, held bytes and short ends meet in all orders.
 #[test]
 fn a_thousand_random_splits_give_the_tag_of_the_whole() {
