@@ -7,11 +7,16 @@ use core::ops::ControlFlow;
 use core::ptr;
 use core::slice;
 
-use keyspring::aead::{ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, XChaCha20Poly1305};
-use keyspring::chacha::{ChaCha20, ChaCha20Legacy};
+use keyspring::aead::{
+    ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, XChaCha20Poly1305, open_batch_keyed,
+    seal_batch_keyed,
+};
+use keyspring::chacha::cipher::StreamCipher;
+use keyspring::chacha::cipher::inout::InOutBuf;
+use keyspring::chacha::{ChaCha8, ChaCha12, ChaCha20, ChaCha20Legacy, XChaCha20, block, hchacha20};
 use keyspring::cpu;
-use keyspring::crng::SeededCrng;
-use keyspring::poly1305::mac;
+use keyspring::crng::{Crng, SeededCrng};
+use keyspring::poly1305::{Poly1305, mac};
 
 /// Where a buffer lies between the two forbidden pages.
 #[derive(Clone, Copy, Debug)]
@@ -105,61 +110,100 @@ fn everywhere(longest: usize, mut check: impl FnMut(usize, Side)) {
 #[test]
 fn keystream_stays_inside_its_buffers() {
     // Beyond the longest pass, which has 2048 bytes.
-    let [mut key, mut nonce, mut data] = [32, 12, 2200].map(Fenced::new);
+    let [mut key, mut nonce, mut data, mut copy] = [32, 24, 2200, 2200].map(Fenced::new);
     everywhere(2200, |len, side| {
-        let data = data.buffer(len, side);
-        let (key, nonce) = (key.array::<32>(side), nonce.array::<12>(side));
-        ChaCha20::from_key(key, nonce).apply_keystream(data);
-        ChaCha20::from_key(key, nonce).apply_keystream(data);
-        assert!(
-            data.iter().enumerate().all(|(i, byte)| *byte == (i % 251) as u8),
-            "{len} {side:?}"
-        );
-        ChaCha20Legacy::from_key(key, nonce.first_chunk().expect("8 of 12")).write_keystream(data);
+        let (data, copy) = (data.buffer(len, side), copy.buffer(len, side));
+        let (key, nonce) = (key.array::<32>(side), nonce.array::<24>(side));
+        let short: &[u8; 12] = nonce.last_chunk().expect("12 of 24");
+        ChaCha20::from_key(key, short).apply_keystream(data);
+        ChaCha20::from_key(key, short)
+            .apply_keystream_inout(InOutBuf::new(data, copy).expect("as long"));
+        let painted = (0..len).map(|i| (i % 251) as u8);
+        assert!(copy.iter().copied().eq(painted.clone()), "{len} {side:?}");
+        ChaCha20::from_key(key, short).apply_keystream(data);
+        assert!(data.iter().copied().eq(painted), "{len} {side:?}");
+        ChaCha20Legacy::from_key(key, nonce.first_chunk().expect("8 of 24")).write_keystream(data);
+    });
+}
+
+/// The other ciphers run the same kernels: some lengths will do.
+#[test]
+fn keys_and_nonces_are_read_where_they_lie() {
+    let [mut key, mut nonce, mut data] = [32, 24, 300].map(Fenced::new);
+    everywhere(300, |len, side| {
+        let (key, data) = (key.array::<32>(side), data.buffer(len, side));
+        let long = nonce.array::<24>(side);
+        XChaCha20::from_key(key, long).apply_keystream(data);
+        let short = nonce.array::<12>(side);
+        ChaCha12::from_key(key, short).apply_keystream(data);
+        ChaCha8::from_key(key, short).write_keystream(data);
+        let mut first = [0; 64];
+        ChaCha20::from_key(key, short).write_keystream(&mut first);
+        assert_eq!(block(key, 0, short), first);
+        assert_ne!(hchacha20(key, nonce.array::<16>(side)), [0; 32]);
     });
 }
 
 #[test]
 fn tags_are_computed_inside_the_message() {
-    let [mut key, mut message] = [32, 1100].map(Fenced::new);
+    let [mut key, mut message, mut tag] = [32, 1100, 16].map(Fenced::new);
     everywhere(1100, |len, side| {
-        let tag = mac(key.array(side), message.buffer(len, side));
+        let (key, tag) = (key.array(side), tag.array(side));
+        let message = message.buffer(len, side);
+        *tag = mac(key, message);
         let copy: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
         let key_copy: [u8; 32] = core::array::from_fn(|i| i as u8);
-        assert_eq!(tag, mac(&key_copy, &copy), "{len} {side:?}");
+        assert_eq!(*tag, mac(&key_copy, &copy), "{len} {side:?}");
+        let mut pieces = Poly1305::from_key(key);
+        pieces.update(&message[..len / 3]);
+        pieces.update(&message[len / 3..]);
+        assert_eq!(pieces.verify(tag), Ok(()), "{len} {side:?}");
     });
+}
+
+/// All ways of a cipher, in which the nonce has so many bytes.
+macro_rules! seals_and_opens {
+    ($cipher:ident, $nonce:literal) => {{
+        let [mut key, mut nonce, mut aad, mut message, mut tag, mut sealed, mut opened] =
+            [32, $nonce, 1100, 1100, 16, 1116, 1100].map(Fenced::new);
+        everywhere(1100, |len, side| {
+            let nonce = nonce.array::<$nonce>(side);
+            let aad = aad.buffer(len % 293, side);
+            let message = message.buffer(len, side);
+            let cipher = $cipher::from_key(key.array(side));
+
+            let sealed = sealed.buffer(len + 16, side);
+            cipher.seal_into(nonce, aad, message, sealed).expect("the lengths fit");
+            let opened = opened.buffer(len, side);
+            cipher.open_into(nonce, aad, sealed, opened).expect("the tag is right");
+            assert_eq!(opened, message, "{len}");
+            let parts = message.split_at(len / 3);
+            sealed.fill(0);
+            cipher
+                .seal_gather(nonce, &[aad], &[parts.0, parts.1], sealed)
+                .expect("the lengths fit");
+
+            let tag = tag.array(side);
+            *tag = cipher.seal_in_place(nonce, aad, message).expect("it is short enough");
+            assert_eq!((&*message, &*tag), sealed.split_last_chunk().expect("a tag"), "{len}");
+            cipher.open_in_place(nonce, aad, message, &[0; 16]).expect_err("the tag is wrong");
+            cipher.open_in_place(nonce, aad, message, tag).expect("the tag is right");
+            assert_eq!(opened, message, "{len}");
+            sealed[len] ^= 1;
+            cipher.open_into(nonce, aad, sealed, opened).expect_err("the tag is wrong");
+            assert!(opened.iter().all(|byte| *byte == 0), "{len}");
+        });
+    }};
 }
 
 #[test]
 fn sealing_and_opening_stay_inside_their_buffers() {
-    let [mut key, mut nonce, mut aad, mut message, mut tag, mut sealed, mut opened] =
-        [32, 24, 1100, 1100, 16, 1116, 1100].map(Fenced::new);
-    everywhere(1100, |len, side| {
-        let nonce = nonce.array::<24>(side);
-        let short: &[u8; 12] = nonce.last_chunk().expect("12 of 24");
-        let aad = aad.buffer(len % 293, side);
-        let message = message.buffer(len, side);
-        let cipher = ChaCha20Poly1305::from_key(key.array(side));
+    seals_and_opens!(ChaCha20Poly1305, 12);
+}
 
-        let sealed = sealed.buffer(len + 16, side);
-        cipher.seal_into(short, aad, message, sealed).expect("the lengths fit");
-        let tag = tag.array(side);
-        *tag = cipher.seal_in_place(short, aad, message).expect("it is short enough");
-        assert_eq!((&*message, &*tag), sealed.split_last_chunk().expect("a tag"), "{len}");
-
-        let opened = opened.buffer(len, side);
-        cipher.open_into(short, aad, sealed, opened).expect("the tag is right");
-        cipher.open_in_place(short, aad, message, &[0; 16]).expect_err("the tag is wrong");
-        cipher.open_in_place(short, aad, message, tag).expect("the tag is right");
-        assert_eq!(opened, message, "{len}");
-
-        let parts = message.split_at(len / 3);
-        cipher.seal_gather(short, &[aad], &[parts.0, parts.1], sealed).expect("the lengths fit");
-        let extended = XChaCha20Poly1305::from_key(key.array(side));
-        *tag = extended.seal_in_place(nonce, aad, message).expect("it is short enough");
-        extended.open_in_place(nonce, aad, message, tag).expect("the tag is right");
-        assert_eq!(opened, message, "{len}");
-    });
+#[test]
+fn sealing_and_opening_with_long_nonces_stay_inside_their_buffers() {
+    seals_and_opens!(XChaCha20Poly1305, 24);
 }
 
 #[test]
@@ -184,6 +228,21 @@ fn batches_stay_inside_their_buffers() {
         for packet in &packets {
             assert!((0..).zip(&*packet.in_out).all(|(i, byte)| *byte == (i % 251) as u8), "{len}");
         }
+
+        let mut sealer = Sealer::new(key.array(side), NonceSequence::CounterLittleEndian);
+        sealer.seal_next_batch(&mut packets).expect("they are short enough");
+        let mut keyed = packets.map(|packet| (&cipher, packet));
+        assert_eq!(open_batch_keyed(&mut keyed, &mut ok), Ok(PACKETS), "{len} {side:?}");
+        seal_batch_keyed(&mut keyed).expect("they are short enough");
+        let cipher = XChaCha20Poly1305::from_key(key.array(side));
+        let mut extended = keyed.map(|(_, packet)| Packet {
+            nonce: [packet.nonce[0]; 24],
+            aad: packet.aad,
+            in_out: packet.in_out,
+            tag: [0; 16],
+        });
+        cipher.seal_batch(&mut extended).expect("they are short enough");
+        assert_eq!(cipher.open_batch(&mut extended, &mut ok), Ok(PACKETS), "{len} {side:?}");
     });
 }
 
@@ -215,8 +274,13 @@ fn sequences_and_steps_stay_inside_their_buffers() {
 #[test]
 fn random_bytes_stay_inside_their_buffer() {
     let mut dst = Fenced::new(1100);
+    let mut owned = Crng::new().expect("there is entropy");
     everywhere(1100, |len, side| {
         SeededCrng::from_seed([7; 32]).fill(dst.buffer(len, side));
         keyspring::crng::fill(dst.buffer(len, side));
+        owned.try_fill(dst.buffer(len, side)).expect("there is entropy");
+        let filled =
+            keyspring::crng::fill_with(dst.buffer(len, side), |_| ControlFlow::Continue(()));
+        assert_eq!(filled, ControlFlow::Continue(()), "{len} {side:?}");
     });
 }
