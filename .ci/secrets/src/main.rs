@@ -19,11 +19,12 @@ use core::hint::black_box;
 
 use keyspring::aead::{
     ChaCha20Poly1305, NonceSequence, Opener, Packet, Sealer, Step, XChaCha20Poly1305,
+    open_batch_keyed, seal_batch_keyed,
 };
 use keyspring::chacha::{ChaCha20, ChaCha20Legacy, XChaCha20, block, hchacha20};
 use keyspring::cpu;
 #[cfg(not(msan))]
-use keyspring::crng::{Crng, EntropySource, Error};
+use keyspring::crng::{self, Crng, EntropySource, Error};
 use keyspring::crng::{SeededCrng, SessionKey};
 use keyspring::poly1305::{Poly1305, mac};
 
@@ -51,12 +52,18 @@ const CASES: &[Case] = &[
     Case { name: c"seal", verdicts: 0, run: seal },
     Case { name: c"open", verdicts: LENGTHS.len(), run: open },
     Case { name: c"open a forgery", verdicts: LENGTHS.len(), run: open_a_forgery },
+    Case { name: c"seal and open into", verdicts: LENGTHS.len(), run: into },
     Case { name: c"xchacha20-poly1305", verdicts: 1, run: extended },
     Case { name: c"batch", verdicts: BATCH, run: batch },
+    Case { name: c"batch of one length", verdicts: 3 * ALIKE, run: batch_of_one_length },
+    Case { name: c"xchacha20-poly1305 batch", verdicts: BATCH, run: extended_batch },
+    Case { name: c"sealer's batch", verdicts: 0, run: batch_in_sequence },
     Case { name: c"sealer, opener", verdicts: LENGTHS.len(), run: in_sequence },
     Case { name: c"in steps", verdicts: LENGTHS.len(), run: in_steps },
     #[cfg(not(msan))]
     Case { name: c"owned crng", verdicts: 4, run: owned_crng },
+    #[cfg(not(msan))]
+    Case { name: c"a thread's crng", verdicts: 1, run: thread_crng },
     Case { name: c"seeded crng, integers", verdicts: 0, run: seeded_crng },
     Case { name: c"session keys compared", verdicts: 0, run: session_keys },
 ];
@@ -168,6 +175,18 @@ fn open_a_forgery(leak: bool) {
     finish(leak, &key);
 }
 
+fn into(leak: bool) {
+    let cipher = ChaCha20Poly1305::from_key(&a_key());
+    for len in LENGTHS {
+        let (message, mut sealed, mut opened) = (a_message(), [0; LONGEST + 16], [0; LONGEST]);
+        let sealed = &mut sealed[..len + 16];
+        cipher.seal_into(&[3; 12], &[1; 20], &message[..len], sealed).unwrap();
+        finish(leak, sealed);
+        cipher.open_into(&[3; 12], &[1; 20], sealed, &mut opened[..len]).unwrap();
+        finish(leak, &opened[..len]);
+    }
+}
+
 fn extended(leak: bool) {
     let cipher = XChaCha20Poly1305::from_key(&a_key());
     let mut buffer = a_message();
@@ -181,20 +200,25 @@ fn extended(leak: bool) {
 /// As many packets as go through lanes together and some more, of different lengths.
 const BATCH: usize = 10;
 
+/// Packets of the lengths given, under one-byte nonces of their numbers.
+fn packets<'a, const N: usize, const COUNT: usize>(
+    buffers: &'a mut [[u8; LONGEST]; COUNT],
+    len: impl Fn(usize) -> usize,
+) -> [Packet<'a, N>; COUNT] {
+    let mut number = 0;
+    buffers.each_mut().map(|buffer| {
+        let mut nonce = [3; N];
+        nonce[N - 1] = number as u8;
+        let in_out = &mut buffer[..len(number)];
+        number += 1;
+        Packet { nonce, aad: &[1; 20], in_out, tag: [0; 16] }
+    })
+}
+
 fn batch(leak: bool) {
     let cipher = ChaCha20Poly1305::from_key(&a_key());
     let mut buffers = [a_message(); BATCH];
-    let mut packets = buffers.each_mut().map(|buffer| Packet {
-        nonce: [3; 12],
-        aad: &[1; 20],
-        in_out: &mut buffer[..],
-        tag: [0; 16],
-    });
-    for (i, packet) in packets.iter_mut().enumerate() {
-        packet.nonce[0] = i as u8;
-        let in_out = core::mem::take(&mut packet.in_out);
-        packet.in_out = &mut in_out[..LENGTHS[i]];
-    }
+    let mut packets = packets::<12, BATCH>(&mut buffers, |i| LENGTHS[i]);
     cipher.seal_batch(&mut packets).unwrap();
     for packet in &packets {
         public(&packet.tag);
@@ -203,6 +227,56 @@ fn batch(leak: bool) {
     let mut ok = [false; BATCH];
     assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(BATCH));
     for packet in &packets {
+        finish(leak, &packet.in_out[..]);
+    }
+}
+
+/// As many as fill two vectors of the widest row.
+const ALIKE: usize = 16;
+
+/// By the calls for several keys.
+fn batch_of_one_length(leak: bool) {
+    let cipher = ChaCha20Poly1305::from_key(&a_key());
+    let mut buffers = [a_message(); ALIKE];
+    for len in [40, 128, 1350] {
+        let mut keyed = packets(&mut buffers, |_| len).map(|packet| (&cipher, packet));
+        seal_batch_keyed(&mut keyed).unwrap();
+        for (_, packet) in &keyed {
+            public(&packet.tag);
+            finish(leak, &packet.in_out[..]);
+        }
+        let mut ok = [false; ALIKE];
+        assert_eq!(open_batch_keyed(&mut keyed, &mut ok), Ok(ALIKE));
+        for (_, packet) in &keyed {
+            finish(leak, &packet.in_out[..]);
+            secret(&packet.in_out[..]);
+        }
+    }
+}
+
+fn extended_batch(leak: bool) {
+    let cipher = XChaCha20Poly1305::from_key(&a_key());
+    let mut buffers = [a_message(); BATCH];
+    let mut packets = packets::<24, BATCH>(&mut buffers, |i| LENGTHS[BATCH - i]);
+    cipher.seal_batch(&mut packets).unwrap();
+    for packet in &packets {
+        public(&packet.tag);
+        finish(leak, &packet.in_out[..]);
+    }
+    let mut ok = [false; BATCH];
+    assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(BATCH));
+    for packet in &packets {
+        finish(leak, &packet.in_out[..]);
+    }
+}
+
+fn batch_in_sequence(leak: bool) {
+    let mut sealer = Sealer::new(&a_key(), NonceSequence::CounterLittleEndian);
+    let mut buffers = [a_message(); BATCH];
+    let mut packets = packets::<12, BATCH>(&mut buffers, |i| LENGTHS[i]);
+    sealer.seal_next_batch(&mut packets).unwrap();
+    for packet in &packets {
+        finish(leak, &packet.tag);
         finish(leak, &packet.in_out[..]);
     }
 }
@@ -271,6 +345,24 @@ fn owned_crng(leak: bool) {
     finish(leak, crng.try_key::<256>().unwrap().as_bytes());
 }
 
+/// What is added to the pool makes the next key of this thread's page a secret.
+#[cfg(not(msan))]
+fn thread_crng(leak: bool) {
+    crng::add_entropy(&a_key());
+    crng::reseed().unwrap();
+    let mut buffer = [0; LONGEST];
+    for len in [16, 100, 1000, 1000, LONGEST] {
+        crng::fill(&mut buffer[..len]);
+        finish(leak, &buffer[..len]);
+    }
+    finish(leak, crng::session_key().as_bytes());
+    finish(leak, &crng::u64().to_le_bytes());
+    finish(leak, &[u8::from(crng::bool())]);
+    let mut keys = [const { SessionKey::<32>::zeroed() }; 40];
+    crng::fill_keys(&mut keys);
+    keys.iter().for_each(|key| finish(leak, key.as_bytes()));
+}
+
 fn seeded_crng(leak: bool) {
     let mut crng = SeededCrng::from_seed(a_key());
     finish(leak, &crng.bytes::<2000>());
@@ -302,6 +394,9 @@ extern "C" fn main() -> c_int {
         unsafe { printf(c"nobody is watching: run this by .ci/constant-time\n".as_ptr()) };
         return 2;
     }
+    // A page's first seed lasts for one refill, and its buffer grows at first: from then on, runs are alike.
+    #[cfg(not(msan))]
+    thread_crng(false);
     let mut failures = 0;
     // Where kernels are others on Zen 5, those as well.
     let tuned = ["avx512+zen5", "avx2+zen5"].into_iter().filter(|name| cpu::force(name).is_ok());
