@@ -233,12 +233,7 @@ impl ZeroizeOnDrop for SeededCrng {}
 
 #[cfg(test)]
 mod tests {
-    use std::vec;
-
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::cpu;
 
     #[test]
     fn integers_are_the_next_bytes_little_endian() {
@@ -255,45 +250,5 @@ mod tests {
             rng.fill(&mut [0; 31][..at]);
             rng.bool() == (bytes[at] & 1 == 1)
         }));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-
-        /// However reads are split, and whatever their types: from shortly before a refill on.
-        #[test]
-        fn any_calls_give_the_bytes_of_one(
-            start in 950..=OUTPUT,
-            calls in prop::collection::vec((0..8_u8, 0..40_usize), 1..10),
-            long in 0..2000_usize,
-        ) {
-            let mut whole = vec![0; 5000];
-            SeededCrng::from_seed([7; 32]).fill(&mut whole);
-            for backend in cpu::backends() {
-                let _guard = cpu::force(backend).unwrap();
-                let mut rng = SeededCrng::from_seed([7; 32]);
-                let mut stream = vec![];
-                for (call, len) in [(7, start)].iter().chain(&calls).chain(&[(7, long)]) {
-                    match call {
-                        0 => stream.extend(rng.u8().to_le_bytes()),
-                        1 => stream.extend(rng.u16().to_le_bytes()),
-                        2 => stream.extend(rng.u32().to_le_bytes()),
-                        3 => stream.extend(rng.u64().to_le_bytes()),
-                        4 => stream.extend(rng.u128().to_le_bytes()),
-                        5 => stream.extend(rng.bytes::<33>()),
-                        6 => prop_assert_eq!(rng.bool(), {
-                            stream.push(whole[stream.len()]);
-                            stream[stream.len() - 1] & 1 == 1
-                        }),
-                        _ => {
-                            let before = stream.len();
-                            stream.resize(before + len, 0);
-                            rng.fill(&mut stream[before..]);
-                        }
-                    }
-                }
-                prop_assert!(stream == whole[..stream.len()], "{} {:?}", backend, calls);
-            }
-        }
     }
 }
