@@ -200,7 +200,7 @@ fn extended(leak: bool) {
 /// As many packets as go through lanes together and some more, of different lengths.
 const BATCH: usize = 10;
 
-/// Packets of the lengths given, under one-byte nonces of their numbers.
+/// Packets of the lengths given; each nonce ends in its packet's number.
 fn packets<'a, const N: usize, const COUNT: usize>(
     buffers: &'a mut [[u8; LONGEST]; COUNT],
     len: impl Fn(usize) -> usize,
@@ -215,20 +215,27 @@ fn packets<'a, const N: usize, const COUNT: usize>(
     })
 }
 
+/// Seals and opens packets of one key, up to their verdicts.
+macro_rules! seal_and_open {
+    ($leak:ident, $cipher:ident, $nonce:literal, $len:expr) => {{
+        let cipher = $cipher::from_key(&a_key());
+        let mut buffers = [a_message(); BATCH];
+        let mut packets = packets::<$nonce, BATCH>(&mut buffers, $len);
+        cipher.seal_batch(&mut packets).unwrap();
+        for packet in &packets {
+            public(&packet.tag);
+            finish($leak, &packet.in_out[..]);
+        }
+        let mut ok = [false; BATCH];
+        assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(BATCH));
+        for packet in &packets {
+            finish($leak, &packet.in_out[..]);
+        }
+    }};
+}
+
 fn batch(leak: bool) {
-    let cipher = ChaCha20Poly1305::from_key(&a_key());
-    let mut buffers = [a_message(); BATCH];
-    let mut packets = packets::<12, BATCH>(&mut buffers, |i| LENGTHS[i]);
-    cipher.seal_batch(&mut packets).unwrap();
-    for packet in &packets {
-        public(&packet.tag);
-        finish(leak, &packet.in_out[..]);
-    }
-    let mut ok = [false; BATCH];
-    assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(BATCH));
-    for packet in &packets {
-        finish(leak, &packet.in_out[..]);
-    }
+    seal_and_open!(leak, ChaCha20Poly1305, 12, |i| LENGTHS[i]);
 }
 
 /// As many as fill two vectors of the widest row.
@@ -255,19 +262,7 @@ fn batch_of_one_length(leak: bool) {
 }
 
 fn extended_batch(leak: bool) {
-    let cipher = XChaCha20Poly1305::from_key(&a_key());
-    let mut buffers = [a_message(); BATCH];
-    let mut packets = packets::<24, BATCH>(&mut buffers, |i| LENGTHS[BATCH - i]);
-    cipher.seal_batch(&mut packets).unwrap();
-    for packet in &packets {
-        public(&packet.tag);
-        finish(leak, &packet.in_out[..]);
-    }
-    let mut ok = [false; BATCH];
-    assert_eq!(cipher.open_batch(&mut packets, &mut ok), Ok(BATCH));
-    for packet in &packets {
-        finish(leak, &packet.in_out[..]);
-    }
+    seal_and_open!(leak, XChaCha20Poly1305, 24, |i| LENGTHS[BATCH - i]);
 }
 
 fn batch_in_sequence(leak: bool) {
